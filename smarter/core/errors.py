@@ -33,7 +33,12 @@ class Refused(Exception):
     `detail` is for people; `problems` name each fault."""
 
     def __init__(
-        self, status: int, code: str, detail: str, problems: Sequence[Problem] = (), headers: dict[str, str] | None = None
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        problems: Sequence[Problem] = (),
+        headers: dict[str, str] | None = None,
     ) -> None:
         super().__init__(detail)
         self.status = status

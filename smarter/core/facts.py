@@ -1,0 +1,83 @@
+"""All that a pure function may know besides the manifest itself.
+
+`apps/reconcile` fills Facts from the database before a render, `apps/resources` before an apply, and `smarter render`
+from its command line. Nothing here reads a clock, a setting or a row.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from types import MappingProxyType
+
+from pydantic import SecretStr
+
+NO_SECRETS: Mapping[str, "SecretFact"] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class AccountFact:
+    number: str
+    """`9999-9999-9999`."""
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class SecretFact:
+    """A value that a manifest refers to by name. `checksum` is keyed (HMAC), so it tells that a value changed and
+    nothing about the value."""
+
+    name: str
+    value: SecretStr
+    checksum: str
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeFact:
+    """A node type that an account may use. Capacities are of one whole node."""
+
+    name: str
+    instance_type: str
+    cpu_millis: int
+    memory_bytes: int
+    gpu_count: int = 0
+    gpu_type: str = ""
+    gpu_memory_bytes: int = 0
+    """Of one GPU, as sold."""
+    gpu_resource: str = "nvidia.com/gpu"
+    price_per_hour: Decimal | None = None
+    currency: str = "USD"
+    price_source: str = ""
+    price_date: str = ""
+    max_nodes: int = 1
+    node_labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What the operator decided for a cluster: names that manifests never choose."""
+
+    api_domain: str = "api.localhost"
+    fetch_image: str = "smarter:latest"
+    ingress_class: str = "traefik"
+    ingress_namespace: str = "traefik"
+    cluster_issuer: str = "letsencrypt"
+    storage_class: str | None = None
+    gpu_quota: int = 16
+    """Of one account's namespace, as the quantities below."""
+    cpu_quota: str = "512"
+    memory_quota: str = "4Ti"
+    storage_quota: str = "20Ti"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    account: AccountFact
+    uid: str
+    """Of the resource that the manifest describes. Names in the cluster derive from it."""
+    generation: int = 1
+    deployed: bool = True
+    environment: Environment = field(default_factory=Environment)
+    features: frozenset[str] = frozenset()
+    """What the cluster has beyond Kubernetes itself, e.g. `cert-manager`."""
+    secrets: Mapping[str, SecretFact] = NO_SECRETS
+    computes: tuple[ComputeFact, ...] = ()

@@ -1,0 +1,45 @@
+"""Source: one place that model weights come from, as a record of pure functions.
+
+One file in `smarter/sources/` ends in `SOURCE = Source(...)`. A source answers Weights; engines read Weights and never
+know where they came from.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from smarter.core.problems import Problem
+
+MODELS_MOUNT = "/models"
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """Arguments of `python -m smarter.fetch` that bring the weights, without a secret. `token_env` is the environment
+    variable that carries the token, where the source takes one."""
+
+    args: tuple[str, ...]
+    token_env: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Where the engine finds the model. `folder` is absolute in the container; `file` is the one weights file below it,
+    where the manifest names one."""
+
+    folder: str
+    file: str | None = None
+    fetch: Fetch | None = None
+    """None: nothing is to be brought, the volume already holds the model."""
+
+    @property
+    def path(self) -> str:
+        return f"{self.folder}/{self.file}" if self.file else self.folder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    name: str
+    weights: Callable[[Any], Weights]
+    """Of the spec."""
+    check: Callable[[Any], list[Problem]]
