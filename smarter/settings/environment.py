@@ -1,0 +1,70 @@
+"""What the operator sets, typed and checked at start: the only reader of the environment.
+
+`base.py` turns it into Django settings; code of Smarter reads `settings.SMARTER`.
+"""
+
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class SmarterSettings(BaseSettings):
+    """Every field is an environment variable of the same name with the prefix SMARTER_, but for the three that other
+    systems set too."""
+
+    model_config = SettingsConfigDict(env_prefix="SMARTER_", populate_by_name=True, extra="ignore")
+
+    # Services.
+    database_url: SecretStr = Field(
+        default=SecretStr("postgres://smarter:smarter@127.0.0.1:5432/smarter"), validation_alias="DATABASE_URL"
+    )
+    broker_url: SecretStr = Field(default=SecretStr("redis://127.0.0.1:6379/0"), validation_alias="BROKER_URL")
+    secret_key: SecretStr = Field(default=SecretStr(""), validation_alias="DJANGO_SECRET_KEY")
+    """Signs sessions and cookies; required outside tests."""
+
+    # Web.
+    allowed_hosts: str = "localhost,127.0.0.1"
+    """Separated by commas."""
+    api_domain: str = "api.localhost"
+    """The domain below which hosts get their names."""
+
+    # Secrets at rest.
+    kek_file: Path = Path("/etc/smarter/kek.json")
+    """The ring of key-encryption keys. Never in the database."""
+
+    # Clusters.
+    state_dir: Path = Path(".smarter")
+    simulated_cluster_file: Path | None = None
+    """Where simulated clusters keep their objects; by default below `state_dir`."""
+    fetch_image: str = "ghcr.io/smarter-cloud/smarter:0.1.0"
+    """The image of Smarter itself, for the container that brings weights."""
+    ingress_class: str = "traefik"
+    ingress_namespace: str = "traefik"
+    cluster_issuer: str = "letsencrypt"
+
+    # Reconcile.
+    lease_seconds: float = Field(default=60.0, gt=0)
+    poll_fast_seconds: float = Field(default=2.0, gt=0)
+    poll_slow_seconds: float = Field(default=30.0, gt=0)
+    log_level: str = "INFO"
+
+    @property
+    def simulated_path(self) -> Path:
+        return self.simulated_cluster_file or self.state_dir / "simulated-cluster.sqlite3"
+
+
+def database_from_url(url: str) -> dict[str, object]:
+    """A Django database entry. ValueError for anything but Postgres."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"postgres", "postgresql"}:
+        raise ValueError("DATABASE_URL must be postgres://user:password@host:port/name")
+    return {
+        "ENGINE": "django_prometheus.db.backends.postgresql",
+        "NAME": parts.path.lstrip("/"),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": parts.hostname or "",
+        "PORT": str(parts.port or 5432),
+    }
