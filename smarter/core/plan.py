@@ -1,0 +1,152 @@
+"""Desired and live objects to a plan: what to create, change and delete, and why. Data only; the reconciler carries it
+out, a dry run prints it.
+
+A live object is left alone when its desired state is the one applied last (by hash) and every field that Smarter wrote
+still holds. Fields of others (injected sidecars, defaults of the server, counts of an autoscaler) are not looked at.
+"""
+
+import copy
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from smarter.core.objects import (
+    DESIRED_HASH_ANNOTATION,
+    GENERATION_ANNOTATION,
+    PERSISTENT_VOLUME_CLAIM,
+    KubernetesObject,
+    ObjectRef,
+    ref_of,
+)
+from smarter.core.quantities import parse_bytes, parse_cpu_millis
+
+Action = Literal["create", "update", "delete"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`body` is what to apply, None for a delete; `uid` is the live object's, as precondition of a delete."""
+
+    action: Action
+    ref: ObjectRef
+    reason: str
+    body: KubernetesObject | None = None
+    uid: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Creates and updates in the order of the desired objects, then deletes in the reverse order of creation."""
+
+    changes: tuple[Change, ...]
+    unchanged: int
+    kept_volumes: tuple[ObjectRef, ...] = ()
+    """Volumes that are no longer desired and were not deleted, because nobody asked for that in so many words."""
+
+    @property
+    def empty(self) -> bool:
+        return not self.changes
+
+
+def plan(
+    desired: Sequence[KubernetesObject],
+    live: Sequence[KubernetesObject],
+    *,
+    generation: int,
+    delete_volumes: bool = False,
+) -> Plan:
+    """`live` are all objects that carry the owner's label, pods excepted."""
+    alive = {ref_of(body): body for body in live if not body["metadata"].get("deletionTimestamp")}
+    leaving = {ref_of(body) for body in live} - set(alive)
+    changes: list[Change] = []
+    unchanged = 0
+    wanted = set()
+    for body in desired:
+        ref = ref_of(body)
+        wanted.add(ref)
+        if ref in leaving:
+            continue  # Its predecessor is still going; the next pass creates it.
+        reason = _difference(body, alive.get(ref))
+        if reason is None:
+            unchanged += 1
+            continue
+        action: Action = "update" if ref in alive else "create"
+        changes.append(Change(action, ref, reason, body=stamped(body, generation)))
+    surplus = [body for ref, body in alive.items() if ref not in wanted]
+    kept = [ref_of(body) for body in surplus if ref_of(body).kind == PERSISTENT_VOLUME_CLAIM and not delete_volumes]
+    doomed = [body for body in surplus if ref_of(body) not in kept]
+    changes.extend(
+        Change("delete", ref_of(body), "no longer desired", uid=body["metadata"].get("uid"))
+        for body in reversed(doomed)
+    )
+    return Plan(tuple(changes), unchanged, tuple(kept))
+
+
+def desired_hash(body: KubernetesObject) -> str:
+    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+def stamped(body: KubernetesObject, generation: int) -> KubernetesObject:
+    """What is sent: the desired object with its hash and the generation that it came from. The hash leaves the
+    generation out, so that an edit elsewhere in the manifest does not touch this object."""
+    sent = copy.deepcopy(body)
+    annotations = sent["metadata"].setdefault("annotations", {})
+    annotations[DESIRED_HASH_ANNOTATION] = desired_hash(body)
+    annotations[GENERATION_ANNOTATION] = str(generation)
+    return sent
+
+
+def _difference(body: KubernetesObject, live: KubernetesObject | None) -> str | None:
+    if live is None:
+        return "missing"
+    annotations = live["metadata"].get("annotations") or {}
+    if annotations.get(DESIRED_HASH_ANNOTATION) != desired_hash(body):
+        return "changed"
+    path = first_drift(body, live)
+    return f"drifted at {path}" if path else None
+
+
+def first_drift(desired: Any, live: Any, path: str = "") -> str | None:
+    """The path of the first field that is desired and does not hold, None where all hold."""
+    if isinstance(desired, dict):
+        if not isinstance(live, dict):
+            # The server leaves out what is empty.
+            return None if not desired and live is None else path or "."
+        return _first(
+            first_drift(value, live.get(key), f"{path}.{key}" if path else key) for key, value in desired.items()
+        )
+    if isinstance(desired, list):
+        if not desired and live is None:
+            return None
+        if not isinstance(live, list) or len(live) != len(desired):
+            return path
+        pairs = enumerate(zip(desired, live, strict=True))
+        return _first(first_drift(wanted, found, f"{path}[{index}]") for index, (wanted, found) in pairs)
+    return None if _same(desired, live) else path
+
+
+def _first(paths: Iterable[str | None]) -> str | None:
+    return next((path for path in paths if path is not None), None)
+
+
+def _same(desired: Any, live: Any) -> bool:
+    if desired == live and type(desired) is type(live):
+        return True
+    if live is None:
+        return desired in (None, False, 0, "")  # The server leaves zero values out.
+    if isinstance(desired, (str, int)) and isinstance(live, (str, int)):
+        return _same_quantity(str(desired), str(live))
+    return False
+
+
+def _same_quantity(desired: str, live: str) -> bool:
+    for parse in (parse_cpu_millis, parse_bytes):
+        try:
+            if parse(desired) == parse(live):
+                return True
+        except ValueError:
+            continue
+    return False
