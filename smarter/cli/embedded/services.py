@@ -24,6 +24,10 @@ class Services:
         return "Services(…)"
 
 
+DATABASE, QUEUE = "postgres", "valkey"
+BOTH = frozenset({DATABASE, QUEUE})
+
+
 def start_services(state_dir: Path, *, fast: bool = False) -> Services:
     """Start what does not run, attach to what does. `fast` gives up safety against power loss; it is for tests."""
     state_dir = state_dir.resolve()
@@ -31,14 +35,14 @@ def start_services(state_dir: Path, *, fast: bool = False) -> Services:
         return start_locked(state_dir, fast=fast)
 
 
-def start_locked(state_dir: Path, *, fast: bool) -> Services:
-    """The same for a caller that already holds the lock."""
+def start_locked(state_dir: Path, *, fast: bool = False, wanted: frozenset[str] = BOTH) -> Services:
+    """The same for a caller that already holds the lock. The address of a server that is not wanted stays empty."""
     current = state.load(state_dir)
     user = programs.server_account()
     state.prepare(state_dir, user)
     home = _home(state_dir, current, user)
     user = _account_for(home, user)
-    for name in ("postgres", "valkey"):
+    for name in BOTH:
         _make_private(home / name, user)
     found = programs.find_programs(home, user)
     logs = state.logs(state_dir)
@@ -46,11 +50,16 @@ def start_locked(state_dir: Path, *, fast: bool) -> Services:
     queue = Valkey(found.valkey_server, home / "valkey", logs / "valkey.log", user, fast)
     _give_passwords(state_dir, current, database)
     try:
-        valkey.start(queue, current.valkey)
-        postgres.start(database, current.postgres)
+        if QUEUE in wanted:
+            valkey.start(queue, current.valkey)
+        if DATABASE in wanted:
+            postgres.start(database, current.postgres)
     finally:
         state.save(state_dir, current)
-    return Services(postgres.url_of(current.postgres), valkey.url_of(current.valkey))
+    return Services(
+        postgres.url_of(current.postgres) if DATABASE in wanted else "",
+        valkey.url_of(current.valkey) if QUEUE in wanted else "",
+    )
 
 
 def stop_services(state_dir: Path) -> None:

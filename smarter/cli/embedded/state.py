@@ -3,6 +3,7 @@
     <state>/state.json   ports, passwords, processes (0600)
     <state>/lock         held while something starts or stops; the kernel frees it when its holder dies
     <state>/logs/        one file per process
+    <state>/run/         an empty working folder per process of Smarter, by which its processes are found again
     <home>/postgres/     database, owned by the account that runs it
     <home>/valkey/       queue, owned by the same account
     <home>/programs/     copies of the servers, only where that account cannot reach the virtual environment
@@ -39,12 +40,20 @@ class Server:
     process: ProcessRecord | None = None
 
 
+@dataclass(frozen=True)
+class Program:
+    """A process of Smarter's own. `fingerprint` changes with its code and settings: an outdated one is replaced."""
+
+    process: ProcessRecord
+    fingerprint: str
+
+
 @dataclass
 class State:
     home: str = ""
     postgres: Server = field(default_factory=Server)
     valkey: Server = field(default_factory=Server)
-    programs: dict[str, ProcessRecord] = field(default_factory=dict)
+    programs: dict[str, Program] = field(default_factory=dict)
     web_port: int = 0
 
 
@@ -108,7 +117,10 @@ def _state_from(data: dict[str, Any]) -> State:
         home=data["home"],
         postgres=_server_from(data["postgres"]),
         valkey=_server_from(data["valkey"]),
-        programs={name: ProcessRecord(**record) for name, record in data["programs"].items()},
+        programs={
+            name: Program(ProcessRecord(**entry["process"]), entry["fingerprint"])
+            for name, entry in data["programs"].items()
+        },
         web_port=data["web_port"],
     )
 

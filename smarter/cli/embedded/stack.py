@@ -1,0 +1,225 @@
+"""Smarter as a whole on one machine: services, migrations, web, worker and beat. Called by `up`, `down`, `status`."""
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from smarter.cli.embedded import environment, processes, services, state
+from smarter.cli.embedded.processes import Command
+from smarter.cli.embedded.state import Program, State
+from smarter.core.errors import PermanentError
+
+Report = Callable[[str], None]
+
+NAMES = ("web", "worker", "beat")
+FIRST_PORT = 8000
+READY_SECONDS = 90.0
+STOP_SECONDS = 20.0
+# A worker writes its heartbeat by doing work, every few seconds.
+FRESH_SECONDS = 20.0
+
+
+@dataclass(frozen=True)
+class Stack:
+    """`env` holds secrets; it is for child processes."""
+
+    checkout: Path
+    state_dir: Path
+    env: dict[str, str]
+    web_port: int
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.web_port}"
+
+    def __repr__(self) -> str:
+        return f"Stack({self.url})"
+
+
+@dataclass(frozen=True)
+class ProcessStatus:
+    name: str
+    pid: int | None
+    address: str
+
+
+def up(checkout: Path, state_dir: Path, report: Report, port: int = 0) -> Stack:
+    """Start what does not run, keep what runs and is up to date, and return when all of it works."""
+    with state.locked(state_dir):
+        stack = prepare(checkout, state_dir, report, port)
+        start_programs(stack)
+    wait_ready(stack, report)
+    return stack
+
+
+def prepare(checkout: Path, state_dir: Path, report: Report, port: int = 0) -> Stack:
+    """Database, queue, keys and migrations. The caller holds the lock."""
+    wanted = environment.wanted_services(os.environ)
+    if wanted:
+        report(f"Starting {' and '.join(_server_names(wanted))}")
+    started = services.start_locked(state_dir, wanted=wanted)
+    env = environment.environment_for(checkout, state_dir, started, os.environ)
+    stack = Stack(checkout, state_dir, env, _web_port(state.load(state_dir), port))
+    report("Bringing the database up to date")
+    manage(stack, "migrate", "--no-input", "--verbosity", "0")
+    return stack
+
+
+def _server_names(wanted: frozenset[str]) -> list[str]:
+    names = {services.DATABASE: "PostgreSQL", services.QUEUE: "Valkey"}
+    return [names[name] for name in sorted(wanted)]
+
+
+def _web_port(current: State, asked: int) -> int:
+    """A running web process keeps its port, unless another one is asked for."""
+    web = current.programs.get("web")
+    if web and processes.alive(web.process) and asked in (0, current.web_port):
+        return current.web_port
+    port = processes.free_port(asked or current.web_port or FIRST_PORT)
+    if asked and port != asked:
+        raise PermanentError(f"Port {asked} is in use.", reason="PortTaken")
+    return port
+
+
+def manage(stack: Stack, *arguments: str) -> str:
+    """Run a management command and return what it printed."""
+    done = subprocess.run(  # noqa: S603 - our own program with fixed commands
+        [sys.executable, str(stack.checkout / "manage.py"), *arguments],
+        env=stack.env,
+        cwd=stack.checkout,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise PermanentError(f"manage.py {arguments[0]} failed:\n{done.stderr.strip()[-2000:]}", reason="ManageFailed")
+    return done.stdout
+
+
+def start_programs(stack: Stack) -> None:
+    """Start web, worker and beat side by side. The caller holds the lock."""
+    current = state.load(stack.state_dir)
+    current.web_port = stack.web_port
+    for name in NAMES:
+        argv = _arguments(stack, name)
+        mark = environment.fingerprint(argv, stack.env, stack.checkout / "smarter")
+        known = current.programs.get(name)
+        if known and processes.alive(known.process) and known.fingerprint == mark:
+            continue
+        _stop_program(stack.state_dir, current, name)
+        log = state.logs(stack.state_dir) / f"{name}.log"
+        folder = run_folder(stack.state_dir, name)
+        folder.mkdir(parents=True, exist_ok=True)
+        record = processes.spawn(Command(argv, log, stack.env, folder))
+        current.programs[name] = Program(record, mark)
+        state.save(stack.state_dir, current)
+
+
+def _arguments(stack: Stack, name: str) -> list[str]:
+    celery = [sys.executable, "-m", "celery", "-A", "smarter.celery"]
+    if name == "web":
+        # Threads, because requests wait for the database. Workers are replaced now and then against slow leaks.
+        return [
+            sys.executable, "-m", "gunicorn", "smarter.wsgi:application", "--bind", f"127.0.0.1:{stack.web_port}",
+            "--worker-class", "gthread", "--workers", "2", "--threads", "8",
+            "--max-requests", "10000", "--max-requests-jitter", "1000", "--worker-tmp-dir", "/dev/shm",
+        ]  # fmt: skip
+    if name == "worker":
+        return [*celery, "worker", "--concurrency", "2", "--loglevel", "INFO", "--without-gossip", "--without-mingle"]
+    return [*celery, "beat", "--loglevel", "INFO", "--schedule", "schedule"]
+
+
+def run_folder(state_dir: Path, name: str) -> Path:
+    return state_dir.resolve() / "run" / name
+
+
+def wait_ready(stack: Stack, report: Report) -> None:
+    """Until the web answers that it is ready, and the worker has done work since it was started."""
+    report("Starting web, worker and beat")
+    begun = time.monotonic()
+    while not _is_ready(readiness(stack), time.monotonic() - begun):
+        _fail_if_dead(stack)
+        if time.monotonic() - begun > READY_SECONDS:
+            raise PermanentError(
+                f"Not ready after {READY_SECONDS:.0f} s. The logs are in {state.logs(stack.state_dir)}.",
+                reason="NotReady",
+            )
+        time.sleep(0.1)
+
+
+def _is_ready(answer: dict[str, Any] | None, waited_seconds: float) -> bool:
+    """A heartbeat from before the start proves nothing, so it has to be younger than the wait, or fresh at once."""
+    age = (answer or {}).get("worker")
+    return isinstance(age, (int, float)) and age < max(waited_seconds, 0.0 if waited_seconds < 1 else 1.0)
+
+
+def readiness(stack: Stack) -> dict[str, Any] | None:
+    """The body of /readyz, or None while it does not say that it is ready. No proxy is asked: it is this machine."""
+    connection = http.client.HTTPConnection("127.0.0.1", stack.web_port, timeout=3)
+    try:
+        connection.request("GET", "/readyz", headers={"Accept": "application/json"})
+        answer = connection.getresponse()
+        body = json.loads(answer.read())
+    except (OSError, http.client.HTTPException, ValueError):
+        return None
+    finally:
+        connection.close()
+    return body if answer.status == 200 and isinstance(body, dict) else None
+
+
+def _fail_if_dead(stack: Stack) -> None:
+    for name, program in state.load(stack.state_dir).programs.items():
+        if not processes.alive(program.process):
+            log = state.logs(stack.state_dir) / f"{name}.log"
+            tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
+            raise PermanentError(
+                f"The process {name} ended at once. Its log, {log}, ends with:\n{tail}", reason="Ended"
+            )
+
+
+def down(state_dir: Path) -> None:
+    """End every process of this state directory. Nothing happens where nothing runs."""
+    if not state_dir.exists():
+        return
+    with state.locked(state_dir):
+        current = state.load(state_dir)
+        for program in current.programs.values():
+            if processes.alive(program.process):
+                os.kill(program.process.pid, signal.SIGTERM)
+        for name in NAMES:
+            _stop_program(state_dir, current, name)
+        state.save(state_dir, current)
+        services.stop_locked(state_dir)
+
+
+def _stop_program(state_dir: Path, current: State, name: str) -> None:
+    """Also one whose starter was killed before it could write the record: its working folder gives it away."""
+    known = current.programs.pop(name, None)
+    if known:
+        processes.terminate(known.process, signal.SIGTERM, signal.SIGKILL, STOP_SECONDS)
+    for pid in processes.processes_in(run_folder(state_dir, name)):
+        record = processes.adopt(pid)
+        if record:
+            processes.terminate(record, signal.SIGTERM, signal.SIGKILL, STOP_SECONDS)
+
+
+def status(state_dir: Path) -> list[ProcessStatus]:
+    current = state.load(state_dir)
+    found = []
+    for name, server in (("postgres", current.postgres), ("valkey", current.valkey)):
+        record = server.process if processes.alive(server.process) else None
+        found.append(ProcessStatus(name, record.pid if record else None, f"127.0.0.1:{server.port}" if record else ""))
+    for name in NAMES:
+        program = current.programs.get(name)
+        running = program is not None and processes.alive(program.process)
+        address = f"http://127.0.0.1:{current.web_port}" if running and name == "web" else ""
+        found.append(ProcessStatus(name, program.process.pid if program and running else None, address))
+    return found
