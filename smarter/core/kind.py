@@ -58,6 +58,16 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryVerdict:
+    """Whether what a manifest asks for fits the memory of the node that was chosen, for the plan of an apply."""
+
+    verdict: Literal["fits", "tight", "does_not_fit", "unknown"]
+    message: str
+    needed_bytes: int | None = None
+    available_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Observation:
     """What the live objects mean. `status` holds the kind's own status fields (camelCase, JSON values); ownership,
     times, money, conditions and generation are added by the reconciler. `in_transition` asks for a look again soon."""
@@ -94,6 +104,14 @@ def _no_placement(_manifest: Manifest, _facts: Facts) -> Placement | None:
     return None
 
 
+def _no_hostnames(_manifest: Manifest, _facts: Facts) -> tuple[str, ...]:
+    return ()
+
+
+def _no_verdict(_manifest: Manifest, _facts: Facts) -> MemoryVerdict | None:
+    return None
+
+
 def _observe_stored(_manifest: Manifest, _facts: Facts, _live: list[KubernetesObject], _now: datetime) -> Observation:
     return Observation(phase="active", ready=True, in_transition=False)
 
@@ -126,6 +144,16 @@ class Kind:
     check: Callable[[Manifest, Facts], list[Problem]] = _check_nothing
     """Rules that need facts: placement, features, referenced values. Run at apply and again before render."""
     placement: Callable[[Manifest, Facts], Placement | None] = _no_placement
+
+    hostnames: Callable[[Manifest, Facts], tuple[str, ...]] = _no_hostnames
+    """Host names, lower case, that render would publish. Each belongs to one resource of one account; claimed at apply."""
+    memory_verdict: Callable[[Manifest, Facts], MemoryVerdict | None] = _no_verdict
+
+    # For other kinds.
+    compute_fact: Callable[[Manifest], ComputeFact] | None = None
+    """Set by a kind whose manifests describe a type of node; the answers become `facts.computes` of every kind."""
+    built_ins: tuple[dict[str, Any], ...] = ()
+    """Manifests (apiVersion, kind, metadata, spec) that the platform's account holds from the start."""
 
     # On a cluster.
     deployable: bool = False
