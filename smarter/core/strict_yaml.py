@@ -334,7 +334,13 @@ class _Builder:
     def _add(self, code: str, message: str, path: Path, place: Place) -> None:
         if len(self.problems) >= self.limits.problems:
             self.problems.append(
-                Problem("too_many_problems", "", "there are more faults than are listed here", line=place[0])
+                Problem(
+                    "too_many_problems",
+                    "",
+                    "there are more faults than are listed here",
+                    line=place[0],
+                    column=place[1],
+                )
             )
             raise _LimitReachedError
         line, column = place

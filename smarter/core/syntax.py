@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterator
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -64,19 +64,23 @@ def yaml_events(text: str) -> Iterator[Event]:
                 yield event
     except yaml.MarkedYAMLError as error:
         words = " ".join(part for part in (error.context, error.problem) if part)
-        mark = error.problem_mark or error.context_mark
-        if mark is None:
-            raise SyntaxFault(words, 1, 1) from None
-        raise SyntaxFault(words, mark.line + 1, mark.column + 1) from None
+        raise SyntaxFault(words, *_place(error.problem_mark, error.context_mark)) from None
     except yaml.YAMLError:
         raise SyntaxFault("this is not YAML", 1, 1) from None
     finally:
         loader.dispose()
 
 
+def _place(*marks: Any) -> tuple[int, int]:
+    """Line and column of the first mark that is there, from 1. libyaml's marks count from 0."""
+    for mark in marks:
+        if mark is not None:
+            return mark.line + 1, mark.column + 1
+    return 1, 1
+
+
 def _from_libyaml(found: yaml.Event) -> Event | None:
-    mark = found.start_mark
-    line, column = mark.line + 1, mark.column + 1
+    line, column = _place(found.start_mark)
     if isinstance(found, yaml.ScalarEvent):
         return Event(Op.SCALAR, line, column, found.value, not found.style, _marks(found))
     if isinstance(found, yaml.MappingStartEvent):
