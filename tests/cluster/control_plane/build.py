@@ -125,8 +125,8 @@ def prepare_module(go: str, module: str, version: str) -> Path:
 def kubernetes_module(go: str, version: str) -> str:
     """A go.mod for another Kubernetes version.
 
-    The published module asks for its staging modules at v0.0.0 and replaces them by folders that a dependency does not see, so
-    each is replaced by the release that belongs to it (v0.37.2 for v1.37.2).
+    The published module asks for its staging modules at v0.0.0 and replaces them by folders that a dependency does
+    not see, so each is replaced by the release that belongs to it (v0.37.2 for v1.37.2).
     """
     published = Path(gomodules.download(go, "k8s.io/kubernetes", version)["GoMod"]).read_text()
     staging = sorted(set(re.findall(r"^\s*(k8s\.io/\S+) v0\.0\.0$", published, re.MULTILINE)))

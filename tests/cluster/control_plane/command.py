@@ -3,7 +3,6 @@
 import argparse
 import os
 import shlex
-import shutil
 import sys
 import time
 from pathlib import Path
@@ -146,5 +145,5 @@ def run_watch(options: argparse.Namespace) -> int:
         time.sleep(0.5)
     with build.locked(options.state / "lock"):
         state.stop_all(options.state, spare_pid=os.getpid())
-    shutil.rmtree(options.state, ignore_errors=True)
+    state.remove(options.state)
     return 0

@@ -1,4 +1,4 @@
-"""The CRDs of other projects that the control plane gets: copied once from their Go modules into the cache, then applied by `up`."""
+"""CRDs of other projects: copied once from their Go modules into the cache, then applied by `up`."""
 
 import json
 import shutil
@@ -23,7 +23,7 @@ def stamp() -> str:
 
 
 def are_cached(version: str) -> bool:
-    path = folder(version) / "stamp.json"
+    path = folder(version) / "stamp.txt"
     return path.exists() and path.read_text() == stamp()
 
 
@@ -42,7 +42,7 @@ def fill_cache(go: str, version: str) -> None:
             raise ControlPlaneError(f"{entry['module']} has no CRDs in {entry['folder']}")
         for path in files:
             (partial / path.name).write_bytes(path.read_bytes())
-    (partial / "stamp.json").write_text(stamp())
+    (partial / "stamp.txt").write_text(stamp())
     shutil.rmtree(target, ignore_errors=True)
     partial.rename(target)
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from tests.cluster.control_plane.versions import ControlPlaneError, MissingGoError
 
 GO_HELP = (
-    "Go is needed to build the test control plane (kube-apiserver, etcd and others, once, about 7 minutes) and was not found.\n"
+    "Go is needed to build the test control plane (etcd, kube-apiserver and others, once, about 7 minutes), "
+    "and was not found.\n"
     "Get Go 1.26 or newer: https://go.dev/doc/install, or your system's package 'golang', or 'brew install go'.\n"
     "Then run: scripts/control_plane build"
 )

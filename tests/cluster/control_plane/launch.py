@@ -25,7 +25,7 @@ READY_SECONDS = 60
 
 @dataclass
 class Launch:
-    """A start under way: every process is written to state.json at once, so that an interrupted start can be cleaned up."""
+    """A start under way: each process is written to state.json at once, so that an interrupted start can be undone."""
 
     folder: Path
     programs: dict[str, Path]

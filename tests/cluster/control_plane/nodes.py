@@ -1,4 +1,4 @@
-"""The simulated machines of the control plane: GPU types with the labels of a cloud, and plain CPU nodes; created by `up`."""
+"""The simulated machines: GPU types with the labels of a cloud, and plain CPU nodes; created by `up`."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a cluster offers besides nodes: storage classes, the policy behind the fate `unschedulable`, and a mark; applied by `up`."""
+"""What a cluster offers besides nodes: storage classes, the policy behind the fate `unschedulable`, and a mark."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def mark(fates: list[str]) -> dict[str, Any]:
 
 
 def unschedulable_policy() -> list[dict[str, Any]]:
-    """Pods with the fate `unschedulable` get a node selector that no node satisfies; the real scheduler refuses them."""
+    """Pods with the fate `unschedulable` get a node selector that no node has; the real scheduler refuses them."""
     expression = '[JSONPatch{op: "add", path: "/spec/nodeSelector", value: {"smarter.sh/test-fate": "unschedulable"}}]'
     policy = {
         "apiVersion": "admissionregistration.k8s.io/v1",

@@ -1,4 +1,4 @@
-"""Starting, recognising and ending the processes of a control plane, each in a process group of its own; called by `up` and `down`."""
+"""Starts, recognises and ends the processes of a control plane, each in a process group of its own."""
 
 import os
 import signal
@@ -46,7 +46,7 @@ def start(name: str, command: list[str], folder: Path) -> Process:
             start_new_session=True,
             close_fds=True,
         )
-    # The process is ended by pid, perhaps by another process than this one, so Popen must not complain that nobody waits.
+    # It is ended by pid, perhaps by another process than this one, so Popen must not complain that nobody waits.
     popen.returncode = 0
     return Process(name, popen.pid, start_time(popen.pid) or "")
 

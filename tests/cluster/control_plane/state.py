@@ -62,3 +62,8 @@ def stop_all(folder: Path, spare_pid: int = 0) -> None:
     for path in folder.iterdir():
         if path.name not in KEPT:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def remove(folder: Path) -> None:
+    """The folder of a stopped control plane that nobody will start again there."""
+    shutil.rmtree(folder, ignore_errors=True)

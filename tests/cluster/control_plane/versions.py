@@ -1,4 +1,4 @@
-"""Which programs the control plane consists of, in which versions, and where they are kept; read by all other modules here."""
+"""Which programs the control plane consists of, in which versions, and where they are kept."""
 
 import os
 import re

@@ -1,0 +1,54 @@
+"""Pytest plugin: stops the control plane at the end of the run, and says how many tests used it.
+
+Both belong to the process that the user started (with xdist: not to the workers), which does not read the conftest of a folder
+by itself. So tests/conftest.py loads this file for all tests, and tests/cluster/conftest.py for a run of this folder alone.
+"""
+
+import os
+
+import pytest
+
+from tests.cluster import harness
+
+MARKER = "control_plane"
+COUNTED = ("passed", "failed")
+
+
+def is_worker(config: pytest.Config) -> bool:
+    return hasattr(config, "workerinput")
+
+
+def owner_pid(config: pytest.Config) -> int:
+    """The process whose end is the end of the run; a worker of xdist is a child of it."""
+    return os.getppid() if is_worker(config) else os.getpid()
+
+
+class ControlPlaneReport:
+    """Counts by the reports, which reach the main process from all workers."""
+
+    def __init__(self) -> None:
+        self.ran: set[str] = set()
+        self.skipped: dict[str, str] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if MARKER not in report.keywords:
+            return
+        if report.when == "call" and report.outcome in COUNTED:
+            self.ran.add(report.nodeid)
+        if report.skipped and isinstance(report.longrepr, tuple):
+            self.skipped[report.nodeid] = report.longrepr[2].removeprefix("Skipped: ")
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        terminalreporter.write_line(f"{len(self.ran)} tests ran on the real control plane")
+        if self.skipped:
+            reasons = "\n".join(sorted(set(self.skipped.values())))
+            text = f"{len(self.skipped)} TESTS DID NOT RUN ON THE REAL CONTROL PLANE:\n{reasons}"
+            terminalreporter.write_line(text, yellow=True, bold=True)
+
+    def pytest_unconfigure(self, config: pytest.Config) -> None:
+        harness.release(harness.folder_of_run(owner_pid(config)))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not is_worker(config) and not config.pluginmanager.has_plugin("control-plane-report"):
+        config.pluginmanager.register(ControlPlaneReport(), "control-plane-report")
