@@ -79,5 +79,5 @@ class Facts:
     environment: Environment = field(default_factory=Environment)
     features: frozenset[str] = frozenset()
     """What the cluster has beyond Kubernetes itself, e.g. `cert-manager`."""
-    secrets: Mapping[str, SecretFact] = NO_SECRETS
+    secrets: Mapping[str, SecretFact] = field(default_factory=lambda: NO_SECRETS)
     computes: tuple[ComputeFact, ...] = ()

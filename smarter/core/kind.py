@@ -146,7 +146,7 @@ class Kind:
     placement: Callable[[Manifest, Facts], Placement | None] = _no_placement
 
     hostnames: Callable[[Manifest, Facts], tuple[str, ...]] = _no_hostnames
-    """Host names, lower case, that render would publish. Each belongs to one resource of one account; claimed at apply."""
+    """Host names, lower case, that render would publish; claimed at apply. Each belongs to one resource."""
     memory_verdict: Callable[[Manifest, Facts], MemoryVerdict | None] = _no_verdict
 
     # For other kinds.
