@@ -117,16 +117,14 @@ def _pid_file(data: Path) -> list[str]:
 
 
 def _clean_up(postgres: Postgres) -> None:
-    """After a crash, wait for orphaned backends, then drop a pid file that names a stranger.
+    """After a crash, wait for orphaned backends, then drop the pid file.
 
-    PostgreSQL removes the file of a dead process by itself, but takes any live process of that number for a server.
+    PostgreSQL would drop the file of a dead process by itself, but it takes any process of that number for a server: a
+    stranger, and also the dead server where nobody has collected it yet, which in some containers nobody ever does.
+    Where there is no /proc to look for backends in, the decision is left to PostgreSQL.
     """
-    processes.wait_until(lambda: not processes.processes_in(postgres.data), 10.0)
-    lines = _pid_file(postgres.data)
-    if not lines or not processes.HAS_PROC or processes.processes_in(postgres.data):
-        return
-    if processes.start_time(int(lines[0])) is not None:
-        (postgres.data / "postmaster.pid").unlink()
+    if processes.HAS_PROC and processes.wait_until(lambda: not processes.processes_in(postgres.data), 10.0):
+        (postgres.data / "postmaster.pid").unlink(missing_ok=True)
 
 
 def _create(postgres: Postgres, password: str) -> None:

@@ -23,8 +23,6 @@ NAMES = ("web", "worker", "beat")
 FIRST_PORT = 8000
 READY_SECONDS = 90.0
 STOP_SECONDS = 20.0
-# A worker writes its heartbeat by doing work, every few seconds.
-FRESH_SECONDS = 20.0
 
 
 @dataclass(frozen=True)
@@ -130,7 +128,7 @@ def _arguments(stack: Stack, name: str) -> list[str]:
         return [
             sys.executable, "-m", "gunicorn", "smarter.wsgi:application", "--bind", f"127.0.0.1:{stack.web_port}",
             "--worker-class", "gthread", "--workers", "2", "--threads", "8",
-            "--max-requests", "10000", "--max-requests-jitter", "1000", "--worker-tmp-dir", "/dev/shm",
+            "--max-requests", "10000", "--max-requests-jitter", "1000",
         ]  # fmt: skip
     if name == "worker":
         return [*celery, "worker", "--concurrency", "2", "--loglevel", "INFO", "--without-gossip", "--without-mingle"]
@@ -156,9 +154,9 @@ def wait_ready(stack: Stack, report: Report) -> None:
 
 
 def _is_ready(answer: dict[str, Any] | None, waited_seconds: float) -> bool:
-    """A heartbeat from before the start proves nothing, so it has to be younger than the wait, or fresh at once."""
+    """A heartbeat from before the start proves nothing, so it has to be younger than the wait."""
     age = (answer or {}).get("worker")
-    return isinstance(age, (int, float)) and age < max(waited_seconds, 0.0 if waited_seconds < 1 else 1.0)
+    return isinstance(age, int | float) and age < waited_seconds
 
 
 def readiness(stack: Stack) -> dict[str, Any] | None:
