@@ -213,6 +213,8 @@ def status(state_dir: Path) -> list[ProcessStatus]:
     current = state.load(state_dir)
     found = []
     for name, server in (("postgres", current.postgres), ("valkey", current.valkey)):
+        if not server.port:
+            continue  # Never started here: DATABASE_URL or BROKER_URL names another one.
         record = server.process if processes.alive(server.process) else None
         found.append(ProcessStatus(name, record.pid if record else None, f"127.0.0.1:{server.port}" if record else ""))
     for name in NAMES:

@@ -1,0 +1,158 @@
+"""From a fresh checkout to a running, metered model host. Run by scripts/quickstart, once the packages are there.
+
+Every step may have been done already: running it again attaches to what runs and applies the same manifest.
+"""
+
+import http.client
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from smarter.cli.embedded import control_plane, stack, state
+from smarter.cli.embedded.stack import Stack
+from smarter.cli.stack_commands import Progress, checkout, failures_shown
+from smarter.core.errors import PermanentError
+
+EXAMPLE = Path("docs/examples/01-llm-host.yaml")
+WAIT = "5m"
+
+RealOption = Annotated[bool, typer.Option("--control-plane", help="Start a real Kubernetes control plane and use it.")]
+KubeconfigOption = Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="Deploy to this cluster.")]
+DeployOption = Annotated[bool, typer.Option(help="Apply the first example and wait until it is active.")]
+PortOption = Annotated[int, typer.Option(help="Port of the API; by default 8000, or a free one.")]
+
+
+@dataclass(frozen=True)
+class Login:
+    """How the command line reaches the demo account. The file is private; the token is shown nowhere else."""
+
+    account: str
+    username: str
+    token: str
+    file: Path
+
+    def __repr__(self) -> str:
+        return f"Login({self.account})"
+
+
+def quickstart(
+    real: RealOption = False,
+    kubeconfig: KubeconfigOption = None,
+    deploy: DeployOption = True,
+    port: PortOption = 0,
+) -> None:
+    """Set Smarter up on this machine and deploy the first example."""
+    progress = Progress(_began())
+    with failures_shown():
+        folder = checkout()
+        state_dir = state.default_state_dir(folder)
+        if real:
+            progress("Starting a Kubernetes control plane")
+            kubeconfig = control_plane.up(folder, state_dir)
+        with state.locked(state_dir):
+            running = stack.prepare(folder, state_dir, progress, port)
+            stack.start_programs(running)
+        login = seed(running, kubeconfig)
+        stack.wait_ready(running, progress)
+        host = deploy_example(running, login, progress) if deploy else None
+        progress("Done")
+    typer.echo(screen(running, login, host, _cluster_line(real, kubeconfig)))
+
+
+def _began() -> float | None:
+    """The script notes when it began, so that the time for the packages counts."""
+    text = os.environ.get("QUICKSTART_BEGAN", "")
+    return float(text) if text else None
+
+
+def seed(running: Stack, kubeconfig: Path | None) -> Login:
+    """Make the demo account and its cluster, or find them. A token is shown once, so it is kept in a private file."""
+    file = running.state_dir / "cli.json"
+    known = json.loads(file.read_text()) if file.exists() else {}
+    arguments = ["--kubeconfig", str(kubeconfig)] if kubeconfig else []
+    if not known.get("token"):
+        arguments.append("--new-token")
+    made = json.loads(stack.manage(running, "seed_demo", *arguments))
+    token = made.get("token") or known.get("token", "")
+    content = {"server": running.url, "account": made["account"], "username": made["username"], "token": token}
+    state.write_private(file, json.dumps(content, indent=1))
+    return Login(made["account"], made["username"], token, file)
+
+
+def deploy_example(running: Stack, login: Login, progress: Progress) -> dict[str, Any]:
+    """Apply, deploy and follow the first example with the same command that a pipeline would use."""
+    progress(f"smarter apply -f {EXAMPLE} --deploy --wait {WAIT}")
+    program = [sys.executable, "-P", "-c", "from smarter.cli.main import app; app(prog_name='smarter')"]
+    env = {**os.environ, "SMARTER_CONFIG": str(login.file), "PYTHONPATH": str(running.checkout)}
+    done = subprocess.run(  # noqa: S603 - our own program with fixed arguments
+        [*program, "apply", "-f", str(running.checkout / EXAMPLE), "--deploy", "--wait", WAIT], env=env, check=False
+    )
+    if done.returncode != 0:
+        raise PermanentError(f"The example did not become active (exit code {done.returncode}).", reason="NotActive")
+    return fetch(running, login, f"/api/v1/llmhosts/{example_name(running)}")
+
+
+def example_name(running: Stack) -> str:
+    """The name in the example's metadata, without a YAML reader: it is the first one in the file."""
+    for line in (running.checkout / EXAMPLE).read_text().splitlines():
+        word, _, value = line.strip().partition(":")
+        if word == "name":
+            return value.split("#")[0].strip().strip("\"'")
+    raise PermanentError(f"{EXAMPLE} has no name.", reason="BadExample")
+
+
+def fetch(running: Stack, login: Login, path: str) -> dict[str, Any]:
+    headers = {"Authorization": f"Bearer {login.token}", "Accept": "application/json"}
+    connection = http.client.HTTPConnection("127.0.0.1", running.web_port, timeout=10)
+    try:
+        connection.request("GET", path, headers=headers)
+        answer = connection.getresponse()
+        body = json.loads(answer.read())
+    finally:
+        connection.close()
+    if answer.status != 200 or not isinstance(body, dict):
+        raise PermanentError(f"GET {path} answered {answer.status}.", reason="BadAnswer")
+    return body
+
+
+def _cluster_line(real: bool, kubeconfig: Path | None) -> str:
+    if real:
+        return f"Kubernetes control plane of this machine, simulated nodes (kubectl --kubeconfig {kubeconfig})"
+    if kubeconfig:
+        return str(kubeconfig)
+    return "simulated, because no kubeconfig was given: it runs no model and answers no prompt"
+
+
+def screen(running: Stack, login: Login, host: dict[str, Any] | None, cluster: str) -> str:
+    lines = [("Cluster", cluster)]
+    if host is not None:
+        status = host["status"]
+        lines += [
+            ("Host", f"{host['metadata']['name']}  {status['hostStatus']}"),
+            ("Endpoint", status.get("publicUrl") or status.get("endpoint") or "-"),
+            ("Price", f"{_money(status.get('pricePerHour'))} per hour"),
+            ("Cost so far", _money(status.get("estimatedCost"))),
+        ]
+    lines += [
+        ("API", f"{running.url}/api/v1/"),
+        ("Documentation", f"{running.url}/api/docs/"),
+        ("Account", f"{login.account}, user {login.username}"),
+        ("Token", f"in {login.file}; use it with: export SMARTER_CONFIG={login.file}"),
+        ("Next", ".venv/bin/smarter get llmhosts"),
+        ("Stop", ".venv/bin/smarter down"),
+    ]
+    return "\n" + "\n".join(f"{name:<15}{text}" for name, text in lines)
+
+
+def _money(amount: Any) -> str:
+    return "-" if amount is None else f"${float(amount):.4f}"
+
+
+if __name__ == "__main__":
+    typer.run(quickstart)
