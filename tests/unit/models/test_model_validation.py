@@ -97,6 +97,7 @@ def test_refusals(path: tuple[str, ...], value: Any, code: str, message: str) ->
         (("metadata", "annotations"), [{"a": datetime(2030, 1, 1, tzinfo=UTC)}], "metadata.annotations.0.a", "type"),
         (("metadata", "annotations"), [{"a": 1, "b": 2}], "metadata.annotations.0", "too_long"),
         (("metadata", "annotations"), [{1: 2}], "metadata.annotations.0", "type"),
+        (("metadata", "annotations"), [{"k" * 254: {"a": 1}}], f"metadata.annotations.0.{'k' * 254}", "too_long"),
     ],
 )
 def test_faults_inside_of_lists_and_maps(path: tuple[str, ...], value: Any, faulty: str, code: str) -> None:
