@@ -97,3 +97,15 @@ def mark_unconfirmed(cluster_uid: UUID, *, confirmed: bool) -> None:
     """Open intervals stay open while a cluster is silent, and say that nobody has confirmed them."""
     rows: Any = UsageInterval.all_accounts.filter(cluster_uid=cluster_uid, period__endswith__isnull=True)
     rows.exclude(confirmed=confirmed).update(confirmed=confirmed)
+
+
+def open_of(resource_uid: UUID) -> list[str]:
+    """Uids of the pods of one resource whose intervals are open."""
+    rows = UsageInterval.all_accounts.filter(resource_uid=resource_uid, period__endswith__isnull=True)
+    return list(rows.values_list("pod_uid", flat=True))
+
+
+def names_of(pod_uids: Iterable[str]) -> dict[str, str]:
+    """The pods' names, by uid."""
+    rows = UsageInterval.all_accounts.filter(pod_uid__in=list(pod_uids))
+    return dict(rows.values_list("pod_uid", "pod_name"))

@@ -1,0 +1,84 @@
+"""Leases with a fencing token, by the database's clock.
+
+A claim is one short statement. Work then happens outside any transaction, and what it found is saved only while the
+token is still the claimant's: whoever lost the lease in the meantime, by a pause or a partition, changes nothing.
+"""
+
+import os
+import socket
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from django.db.models import Case, DateTimeField, F, Value, When
+from django.db.models.functions import Now
+
+from smarter.apps.resources.models import ResourceState
+
+WORKER = f"{socket.gethostname()}:{os.getpid()}"[:100]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """`due` is when the row falls due again if the claimant dies: the end of its first lease."""
+
+    resource_id: int
+    token: int
+    fail_count: int
+    due: datetime
+
+
+_CLAIM = """
+UPDATE resources_resourcestate
+   SET lease_token = lease_token + 1,
+       lease_owner = %(worker)s,
+       lease_until = clock_timestamp() + make_interval(secs => %(seconds)s),
+       next_check_at = clock_timestamp() + make_interval(secs => %(seconds)s)
+ WHERE resource_id IN (
+       SELECT resource_id FROM resources_resourcestate
+        WHERE next_check_at <= clock_timestamp()
+          AND (lease_until IS NULL OR lease_until < clock_timestamp())
+          AND (%(resource)s::bigint IS NULL OR resource_id = %(resource)s)
+        ORDER BY next_check_at
+          FOR UPDATE SKIP LOCKED
+        LIMIT 1)
+RETURNING resource_id, lease_token, fail_count, next_check_at
+"""
+
+
+def claim(resource_id: int | None = None) -> Claim | None:
+    """The given resource, or the one that has waited longest. None: nothing is due, or others have it."""
+    parameters = {"worker": WORKER, "seconds": settings.SMARTER.lease_seconds, "resource": resource_id}
+    with connection.cursor() as cursor:
+        cursor.execute(_CLAIM, parameters)
+        row = cursor.fetchone()
+    return Claim(*row) if row else None
+
+
+_EXTEND = """
+UPDATE resources_resourcestate SET lease_until = clock_timestamp() + make_interval(secs => %s)
+ WHERE resource_id = %s AND lease_token = %s AND lease_until > clock_timestamp()
+"""
+
+
+def extend(held: Claim) -> bool:
+    """Renews the lease from now on. False: it is lost, and the work must stop before its next write."""
+    with connection.cursor() as cursor:
+        cursor.execute(_EXTEND, [settings.SMARTER.lease_seconds, held.resource_id, held.token])
+        return bool(cursor.rowcount)
+
+
+def save(held: Claim, fields: dict[str, Any], *, next_check_at: datetime | None) -> bool:
+    """Writes what the work found and gives the lease back. False: the lease was lost, and nothing was written.
+
+    An apply that came during the work has set `next_check_at` to its own time; that earlier look is kept."""
+    rows = ResourceState.all_accounts.filter(
+        resource_id=held.resource_id, lease_token=held.token, lease_until__gt=Now()
+    )
+    look_again = Case(
+        When(next_check_at=held.due, then=Value(next_check_at, output_field=DateTimeField())),
+        default=F("next_check_at"),
+    )
+    return bool(rows.update(**fields, next_check_at=look_again, lease_until=None))

@@ -1,0 +1,190 @@
+"""One look at a whole cluster: a list for each kind of object, then status, drift and money of everything on it.
+
+The cost of a pass is the lists and the resources that changed since the last one; what looks as before is skipped.
+Tasks call it for clusters that are due.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cache
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.utils import timezone
+
+from smarter.apps.clusters import services as clusters
+from smarter.apps.clusters.models import Cluster as ClusterRow
+from smarter.apps.costs import services as costs
+from smarter.apps.reconcile import usage
+from smarter.apps.reconcile.outcome import digest, fingerprint, phase_event, state_columns
+from smarter.apps.reconcile.states import Finding, write_findings
+from smarter.apps.reconcile.watch import Watch, claim_watch, release
+from smarter.apps.resources.events import write_events
+from smarter.apps.resources.facts import computes_for, facts_for, manifest_of
+from smarter.apps.resources.models import ResourceState
+from smarter.cluster.port import Cluster
+from smarter.core import naming
+from smarter.core.conditions import Condition
+from smarter.core.errors import PermanentError, TemporaryError
+from smarter.core.facts import Facts
+from smarter.core.kind import Placement
+from smarter.core.objects import MANAGED_SELECTOR, POD, KubernetesObject, ObjectKind, owner_uid_of
+from smarter.kinds import KINDS
+
+log = structlog.get_logger(__name__)
+
+INFO_AFTER = timedelta(seconds=60)
+"""Features and nodes change rarely; reading them costs three requests."""
+UNCONFIRMED_AFTER = timedelta(minutes=15)
+
+
+@dataclass(slots=True)
+class Seen:
+    """Live objects of one resource."""
+
+    owned: list[KubernetesObject] = field(default_factory=list)
+    pods: list[KubernetesObject] = field(default_factory=list)
+
+
+def observe(cluster_id: int | None = None) -> int | None:
+    """Looks at the given cluster, or at one that is due. Its id, or None when there was nothing to do."""
+    held = claim_watch(cluster_id)
+    if held is None:
+        return None
+    row = ClusterRow.all_accounts.select_related("account", "kubeconfig_secret").get(pk=held.cluster_id)
+    now = timezone.now()
+    try:
+        moving, info_at = _pass(row, held, now)
+    except (TemporaryError, PermanentError) as error:
+        _unreachable(row, held, error.message, now)
+        return held.cluster_id
+    seconds = settings.SMARTER.poll_fast_seconds if moving else settings.SMARTER.poll_slow_seconds
+    release(held, seconds=seconds, fail_count=0, info_at=info_at, observed_at=now)
+    return held.cluster_id
+
+
+def _pass(row: ClusterRow, held: Watch, now: datetime) -> tuple[bool, datetime | None]:
+    """Whether something moves on the cluster, and when its features were read last."""
+    info_at = held.info_at
+    if info_at is None or row.reachable is not True or now - info_at > INFO_AFTER:
+        clusters.refresh(row)
+        info_at = now
+    port = clusters.client_for(row)
+    seen = _seen(port, frozenset(row.features))
+    states = _states(row)
+    opened = costs.open_pods(row.uid)
+    costs.mark_unconfirmed(row.uid, confirmed=True)
+    findings = []
+    computes = cache(computes_for)
+    for state in states:
+        found = seen.get(str(state.resource.uid), Seen())
+        facts = _facts_of(state, row, computes)
+        try:
+            _record_usage(state, row, found, opened, facts)
+            finding = _finding(state, found, facts, now)
+        except (ValueError, KeyError):
+            # A row that this release cannot read is the reconciler's to report; the others go on.
+            log.exception("observe_skipped", resource=state.pk)
+            continue
+        if finding:
+            findings.append(finding)
+    _close_vanished(port, states, seen, opened, held.observed_at or now)
+    write_findings(findings)
+    write_events([finding.event for finding in findings if finding.event])
+    still = {finding.state.pk: finding.columns.get("in_transition", False) for finding in findings}
+    return any(still.get(state.pk, state.in_transition) for state in states), info_at
+
+
+def _seen(port: Cluster, features: frozenset[str]) -> dict[str, Seen]:
+    """Live objects by the uid of the resource that owns them."""
+    seen: dict[str, Seen] = defaultdict(Seen)
+    for kind in _object_kinds(features):
+        for body in port.list(kind, label_selector=MANAGED_SELECTOR):
+            owner = owner_uid_of(body)
+            if owner:
+                target = seen[owner]
+                (target.pods if kind == POD else target.owned).append(body)
+    return seen
+
+
+def _object_kinds(features: frozenset[str]) -> Iterable[ObjectKind]:
+    kinds = {kind: None for entry in KINDS.values() if entry.deployable for kind in entry.object_kinds}
+    return [kind for kind in (*kinds, POD) if kind.feature is None or kind.feature in features]
+
+
+def _states(row: ClusterRow) -> list[ResourceState]:
+    """Everything that may have objects on the cluster."""
+    states = ResourceState.all_accounts.filter(resource__cluster=row, touched=True)
+    return list(states.select_related("resource__account", "resource__owner").order_by("pk"))
+
+
+def _facts_of(state: ResourceState, row: ClusterRow, computes: Callable[..., tuple]) -> Callable[[], Facts]:
+    """Facts when they are needed; most resources look as before and need none."""
+    resource = state.resource
+    return lambda: facts_for(resource, row, {}, computes(resource.account))
+
+
+def _finding(state: ResourceState, found: Seen, facts: Callable[[], Facts], now: datetime) -> Finding | None:
+    """None where there is nothing to write."""
+    resource = state.resource
+    drifted = state.next_check_at is None and fingerprint(found.owned) != state.fingerprint
+    if state.observed_generation != resource.generation or resource.deleting_at:
+        # The reconciler has not applied this generation yet, or deletes it: what is seen belongs to an older one.
+        return Finding(state, {}, drifted=True) if drifted else None
+    seen_digest = digest([*found.owned, *found.pods])
+    if seen_digest == state.seen_digest and not state.in_transition:
+        return Finding(state, {}, drifted=True) if drifted else None
+    kind = KINDS[resource.kind_key]
+    observation = kind.observe(manifest_of(resource), facts(), [*found.owned, *found.pods], now)
+    conditions = [
+        Condition(old["type"], old["status"], old["reason"], old["message"])
+        for old in state.status.get("conditions") or []
+        if old["type"] == "Reconciled"
+    ]
+    columns = state_columns(state, observation, generation=resource.generation, conditions=conditions, now=now)
+    columns["seen_digest"] = seen_digest
+    event = phase_event(resource, state.phase, observation.phase, observation.message)
+    return Finding(state, columns, drifted=drifted, event=event)
+
+
+def _record_usage(
+    state: ResourceState, row: ClusterRow, found: Seen, opened: dict[str, UUID], facts: Callable[[], Facts]
+) -> None:
+    resource = state.resource
+    kind = KINDS[resource.kind_key]
+
+    def placement() -> Placement | None:
+        return kind.placement(manifest_of(resource), facts())
+
+    usage.record(usage.payer_of(resource, row.uid), found.pods, opened, placement)
+
+
+def _close_vanished(
+    port: Cluster, states: list[ResourceState], seen: dict[str, Seen], opened: dict[str, UUID], last_seen: datetime
+) -> None:
+    alive = {pod["metadata"]["uid"] for found in seen.values() for pod in found.pods}
+    gone = {uid: owner for uid, owner in opened.items() if uid not in alive}
+    if not gone:
+        return
+    namespaces = {state.resource.uid: naming.namespace(state.resource.account.number) for state in states}
+    names = costs.names_of(gone)
+    pods = {uid: (namespaces.get(owner, ""), names[uid]) for uid, owner in gone.items()}
+    usage.close_vanished(port, pods, last_seen)
+
+
+def _unreachable(row: ClusterRow, held: Watch, message: str, now: datetime) -> None:
+    """Nothing is known, so nothing is changed but the word about the cluster itself. Costs go on: the pods may."""
+    ClusterRow.all_accounts.filter(pk=row.pk).update(reachable=False, message=message[:1024], last_checked_at=now)
+    if held.observed_at and now - held.observed_at > UNCONFIRMED_AFTER:
+        costs.mark_unconfirmed(row.uid, confirmed=False)
+    seconds = min(settings.SMARTER.poll_fast_seconds * 2**held.fail_count, settings.SMARTER.poll_slow_seconds)
+    release(
+        held,
+        seconds=seconds,
+        fail_count=min(held.fail_count + 1, 10),
+        info_at=held.info_at,
+        observed_at=held.observed_at,
+    )

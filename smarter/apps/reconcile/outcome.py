@@ -1,0 +1,87 @@
+"""How what was found about a resource becomes the columns of its state.
+
+The loop after a change and the observation of a whole cluster meet here, so both store the same status for the same
+facts.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from smarter.apps.resources.events import event_for
+from smarter.apps.resources.models import Event, Resource, ResourceState
+from smarter.core.conditions import Condition, merge, truth
+from smarter.core.kind import Observation
+from smarter.core.objects import PERSISTENT_VOLUME_CLAIM, KubernetesObject, kind_of, ref_of
+
+MAX_BACKOFF_SECONDS = 60.0
+PERMANENT_RETRY_SECONDS = 60.0
+"""A refusal of the cluster is tried again this rarely: quotas are raised and rights granted without us."""
+QUARANTINE_AFTER = 10
+"""Unexpected failures in a row, after which a resource is looked at once in a while instead of with back-off."""
+
+
+def backoff_seconds(fail_count: int) -> float:
+    return min(2.0 ** min(fail_count, 10), MAX_BACKOFF_SECONDS)
+
+
+def fingerprint(objects: Iterable[KubernetesObject]) -> dict[str, str]:
+    """Tells that somebody changed or removed an object: its uid, with the generation where the server keeps one for
+    the spec, else the resource version."""
+    marks = {}
+    for body in objects:
+        metadata = body["metadata"]
+        # The version of a claim moves with its binding and its spec cannot change, so its identity is enough.
+        is_claim = kind_of(body) == PERSISTENT_VOLUME_CLAIM
+        version = "" if is_claim else metadata.get("generation") or metadata.get("resourceVersion")
+        marks[str(ref_of(body))] = f"{metadata.get('uid')}/{version}"
+    return marks
+
+
+def digest(objects: Iterable[KubernetesObject]) -> str:
+    """The same for the same versions of the same objects."""
+    versions = sorted(f"{body['metadata'].get('uid')}/{body['metadata'].get('resourceVersion')}" for body in objects)
+    return hashlib.sha256("\n".join(versions).encode()).hexdigest()
+
+
+def state_columns(
+    state: ResourceState,
+    observation: Observation,
+    *,
+    generation: int,
+    conditions: Sequence[Condition] = (),
+    now: datetime,
+) -> dict[str, Any]:
+    """Columns of ResourceState for an observation of `generation`. What an older generation was found to be is never
+    reported as Ready."""
+    current = state.resource.generation == generation
+    ready = observation.ready and current
+    reason = "Ready" if ready else "NotReady" if current else "NewerGeneration"
+    stored = [Condition("Ready", truth(ready), reason, observation.message)]
+    stored += [condition for condition in (*observation.conditions, *conditions) if condition.type != "Ready"]
+    return {
+        "status": {
+            **observation.status,
+            "message": observation.message,
+            "observedGeneration": generation,
+            "conditions": merge(state.status.get("conditions") or [], stored, generation=generation, now=now),
+        },
+        "phase": observation.phase,
+        "ready": ready,
+        "observed_generation": generation,
+        "in_transition": observation.in_transition,
+    }
+
+
+def changed_columns(state: ResourceState, columns: dict[str, Any]) -> dict[str, Any]:
+    """Only what differs, so that a status that says the same is not written."""
+    return {name: value for name, value in columns.items() if getattr(state, name) != value}
+
+
+def phase_event(resource: Resource, before: str, after: str, message: str) -> Event | None:
+    """The entry of the timeline for a change of phase, not yet saved; None where nothing changed."""
+    if before == after:
+        return None
+    warning = after in {"error", "degraded"}
+    return event_for(resource, "StatusChanged", f"{before} -> {after}. {message}".strip(), warning=warning)

@@ -1,0 +1,80 @@
+"""Carrying a plan out on a cluster: the namespace first, then each change in order, deletes last.
+
+Called by the loop, which holds the lease. Every step may be cut off after it; the next pass finds what is there and
+goes on.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from smarter.cluster.port import Cluster
+from smarter.core.errors import TemporaryError
+from smarter.core.kind import Kind
+from smarter.core.objects import (
+    GENERATION_ANNOTATION,
+    OWNER_UID_LABEL,
+    POD,
+    KubernetesObject,
+    ObjectKind,
+    ObjectRef,
+    ref_of,
+)
+from smarter.core.plan import Change, Plan
+
+
+@dataclass(slots=True)
+class Live:
+    """The objects of one resource on one cluster, as last seen or as the cluster answered an apply."""
+
+    objects: dict[ObjectRef, KubernetesObject] = field(default_factory=dict)
+    pods: list[KubernetesObject] = field(default_factory=list)
+
+    @property
+    def owned(self) -> list[KubernetesObject]:
+        return list(self.objects.values())
+
+    @property
+    def everything(self) -> list[KubernetesObject]:
+        return [*self.objects.values(), *self.pods]
+
+
+def read_live(port: Cluster, kinds: Iterable[ObjectKind], features: frozenset[str], namespace: str, uid: str) -> Live:
+    """One list for each kind that the cluster serves, by the owner's label. A namespace that is not there is empty."""
+    selector = f"{OWNER_UID_LABEL}={uid}"
+    served = [kind for kind in kinds if kind.feature is None or kind.feature in features]
+    live = Live()
+    for kind in served:
+        for body in port.list(kind, label_selector=selector, namespace=namespace):
+            live.objects[ref_of(body)] = body
+    live.pods = port.list(POD, label_selector=selector, namespace=namespace)
+    return live
+
+
+def newest_generation(live: Live) -> int:
+    """The highest generation that any live object was applied from; 0 for none."""
+    marks = [(body["metadata"].get("annotations") or {}).get(GENERATION_ANNOTATION, "0") for body in live.owned]
+    return max((int(mark) for mark in marks if mark.isdigit()), default=0)
+
+
+def carry_out(port: Cluster, plan: Plan, live: Live, still_mine: Callable[[], bool]) -> None:
+    """`live` follows each change. TemporaryError LeaseLost when somebody else has taken over."""
+    for change in plan.changes:
+        if not still_mine():
+            raise TemporaryError("another worker has taken over", reason="LeaseLost", delay_seconds=0)
+        _carry_out_one(port, change, live)
+
+
+def _carry_out_one(port: Cluster, change: Change, live: Live) -> None:
+    if change.body is None:
+        port.delete(change.ref, uid=change.uid)
+        live.objects.pop(change.ref, None)
+        return
+    # A create does not force: an object of that name that belongs to somebody else is refused, not taken over.
+    live.objects[change.ref] = port.apply(change.body, force=change.action == "update")
+
+
+def objects_left(kind: Kind, live: Live) -> list[str]:
+    """What of a resource still exists, for a deletion that waits."""
+    order = {object_kind: index for index, object_kind in enumerate((*kind.object_kinds, POD))}
+    refs = sorted((ref_of(body) for body in live.everything), key=lambda ref: (order.get(ref.kind, 0), ref.name))
+    return [str(ref) for ref in refs]
