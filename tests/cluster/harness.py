@@ -1,6 +1,6 @@
 """The real control plane for tests: one per test run, started by the first test that asks for it.
 
-Tests in tests/cluster use the fixtures of conftest.py; those of other folders can make theirs from `for_test_run`.
+Tests get it from the fixture `control_plane` of tests/cluster/report.py.
 """
 
 import json
@@ -18,10 +18,11 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.control_plane import build, objects, state, versions
+from tests.cluster.control_plane import build, launch, objects, state, versions
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "control_plane"
 EXIT_NO_GO = 3
+CACHE = launch.KUBECTL_CACHE
 FATE_LABEL = "smarter.sh/test-fate"
 DELAY_ANNOTATION = "smarter.sh/test-delay"
 
@@ -45,7 +46,8 @@ class ControlPlane:
         return result.stdout
 
     def try_kubectl(self, *arguments: str, stdin: str | None = None) -> "subprocess.CompletedProcess[str]":
-        command = [self.kubectl_path, "--kubeconfig", str(self.kubeconfig), *arguments]
+        cache = str((self.folder or self.kubeconfig.parent) / CACHE)
+        command = [self.kubectl_path, "--kubeconfig", str(self.kubeconfig), "--cache-dir", cache, *arguments]
         return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=60)
 
     def get(self, *arguments: str) -> Any:
@@ -72,7 +74,7 @@ class ControlPlane:
             self.kubectl("delete", "namespace", name, "--wait=false")
 
     def has_fates(self) -> bool:
-        """Whether pods with the label of a fate get that fate: only on a control plane that scripts/control_plane made."""
+        """Whether the label of a fate works: it does on a control plane that scripts/control_plane made."""
         mark = ("configmap", objects.MARK, "-n", "kube-system")
         return self.folder is not None or self.try_kubectl("get", *mark).returncode == 0
 
@@ -112,7 +114,7 @@ def for_test_run(owner_pid: int) -> ControlPlane:
 
 
 def acquire(folder: Path, owner_pid: int) -> ControlPlane:
-    """Attach to the control plane in `folder`, starting it if need be; it stops with the process `owner_pid` at the latest."""
+    """Attach to the control plane in `folder`, or start it; it stops with the process `owner_pid` at the latest."""
     given = os.environ.get("SMARTER_TEST_KUBECONFIG", "").strip()
     if given:
         return ControlPlane(Path(given), find_kubectl())

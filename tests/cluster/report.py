@@ -1,14 +1,16 @@
-"""Pytest plugin: stops the control plane at the end of the run, and says how many tests used it.
+"""Pytest plugin: the fixtures for the real control plane, its end with the run, the count of tests that used it.
 
-Both belong to the process that the user started (with xdist: not to the workers), which does not read the conftest of a folder
-by itself. So tests/conftest.py loads this file for all tests, and tests/cluster/conftest.py for a run of this folder alone.
+tests/conftest.py loads it for all tests (`pytest_plugins`): with xdist the main process counts and ends, and that one
+does not read the conftest of a folder. tests/cluster/conftest.py loads it for a run of that folder alone.
 """
 
 import os
+from collections.abc import Iterator
 
 import pytest
 
 from tests.cluster import harness
+from tests.cluster.harness import ControlPlane
 
 MARKER = "control_plane"
 COUNTED = ("passed", "failed")
@@ -52,3 +54,16 @@ class ControlPlaneReport:
 def pytest_configure(config: pytest.Config) -> None:
     if not is_worker(config) and not config.pluginmanager.has_plugin("control-plane-report"):
         config.pluginmanager.register(ControlPlaneReport(), "control-plane-report")
+
+
+@pytest.fixture(scope="session")
+def control_plane(request: pytest.FixtureRequest) -> ControlPlane:
+    """One for the whole test run, all workers included; started by the first test that asks."""
+    return harness.for_test_run(owner_pid(request.config))
+
+
+@pytest.fixture
+def kube_namespace(control_plane: ControlPlane) -> Iterator[str]:
+    """A namespace of the test's own, without Pod Security labels."""
+    with control_plane.namespace() as name:
+        yield name

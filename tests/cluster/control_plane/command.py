@@ -108,21 +108,26 @@ def run_down(options: argparse.Namespace) -> int:
 
 
 def run_env(options: argparse.Namespace) -> int:
+    """SMARTER_TEST_KUBECONFIG names a cluster that somebody else provides, and goes first."""
     given = os.environ.get("SMARTER_TEST_KUBECONFIG", "").strip()
-    current = state.load(options.state)
     if given:
-        assets = str(versions.programs(versions.kubernetes())["kubectl"].parent)
-        print_environment(given, assets)
+        kubectl = versions.programs(versions.kubernetes())["kubectl"]
+        print_environment({"KUBECONFIG": given, "KUBEBUILDER_ASSETS": str(kubectl.parent)})
         return 0
+    current = state.load(options.state)
     if current is None or not current.ready or state.dead(current):
         sys.stderr.write("control plane: not running; start it with: scripts/control_plane up\n")
         return EXIT_FAILED
-    print_environment(current.kubeconfig, current.assets)
+    # kubectl caches what a server offers by address, and the next control plane may get the same port.
+    cache = str(options.state / launch.KUBECTL_CACHE)
+    values = {"KUBECONFIG": current.kubeconfig, "KUBEBUILDER_ASSETS": current.assets, "KUBECACHEDIR": cache}
+    print_environment(values)
     return 0
 
 
-def print_environment(kubeconfig: str, assets: str) -> None:
-    sys.stdout.write(f"export KUBECONFIG={shlex.quote(kubeconfig)} KUBEBUILDER_ASSETS={shlex.quote(assets)}\n")
+def print_environment(values: dict[str, str]) -> None:
+    assignments = " ".join(f"{name}={shlex.quote(value)}" for name, value in values.items())
+    sys.stdout.write(f"export {assignments}\n")
 
 
 def run_status(options: argparse.Namespace) -> int:

@@ -21,6 +21,7 @@ IDENTITIES = {  # user name to its group; each gets a token and a kubeconfig of 
     "system:kube-scheduler": "",
 }
 READY_SECONDS = 60
+KUBECTL_CACHE = "kubectl-cache"
 
 
 @dataclass
@@ -54,14 +55,9 @@ class Launch:
         wait_until(what, alive_and_so, READY_SECONDS)
 
     def kubectl_apply(self, *arguments: str, text: str | None = None) -> None:
-        command = [
-            str(self.programs["kubectl"]),
-            "--kubeconfig",
-            self.state.kubeconfig,
-            "apply",
-            "--server-side",
-            *arguments,
-        ]
+        cache = str(self.folder / KUBECTL_CACHE)
+        command = [str(self.programs["kubectl"]), "--kubeconfig", self.state.kubeconfig, "--cache-dir", cache]
+        command += ["apply", "--server-side", *arguments]
         result = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
         if result.returncode != 0:
             raise ControlPlaneError(f"kubectl apply {' '.join(arguments)} failed: {result.stderr.strip()[-1500:]}")
