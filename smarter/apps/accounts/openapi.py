@@ -17,5 +17,5 @@ class ApiKeyScheme(OpenApiAuthenticationExtension):
             "type": "http",
             "scheme": "bearer",
             "bearerFormat": TOKEN_PATTERN,
-            "description": "An API key of one account, as `Authorization: Bearer <key>` or `Authorization: Token <key>`.",
+            "description": "An API key of one account, as `Authorization: Bearer <key>` or `Token <key>`.",
         }

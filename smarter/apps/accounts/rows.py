@@ -41,3 +41,15 @@ def save_changes(
     row.modified = timezone.now()
     row.save()
     return "changed"
+
+
+def page(rows: models.QuerySet, *, limit: int, offset: int, name_filter: str = "") -> tuple[list[Any], int]:
+    """One page in the order of names, and how many rows there are in all."""
+    if name_filter:
+        rows = rows.filter(name__contains=name_filter)
+    return list(rows.order_by("name")[offset : offset + limit]), rows.count()
+
+
+def locked(rows: models.QuerySet, name: str) -> Any:
+    """The row of this name, held until the end of the transaction; None where there is none."""
+    return rows.select_for_update(of=("self",)).filter(name=name).first()

@@ -1,5 +1,6 @@
 """Writes of accounts, users and keys, and the check of a key. Stores, commands and authentication call these."""
 
+import re
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from smarter.apps.accounts.actor import DEFAULT_SCOPES, SCOPES, Actor
 from smarter.apps.accounts.models import Account, ApiKey, Membership, User
 from smarter.apps.accounts.tokens import new_token, parse_token, same_digest
 from smarter.core.errors import Refused
+from smarter.core.naming import SAM_NAMES
 
 KEY_LIFETIME = timedelta(days=90)
 LAST_USED_STEP = timedelta(minutes=1)
@@ -29,6 +31,10 @@ DEMO_USERNAME = "demo"
 def new_account_number() -> str:
     digits = f"{secrets.randbelow(9 * 10**11) + 10**11}"
     return f"{digits[:4]}-{digits[4:8]}-{digits[8:]}"
+
+
+def is_account_number(text: str) -> bool:
+    return re.fullmatch(r"[0-9]{4}-[0-9]{4}-[0-9]{4}", text) is not None
 
 
 def create_account(name: str, company_name: str, *, number: str | None = None, **fields: Any) -> Account:
@@ -58,10 +64,14 @@ def create_user(username: str, email: str, *, home_account: Account | None = Non
 
 
 def add_member(account: Account, user: User, role: str = "member", *, name: str | None = None) -> Membership:
-    """Joins, or changes the role of somebody who is in the account already."""
-    membership, created = Membership.all_accounts.get_or_create(
-        account=account, user=user, defaults={"role": role, "name": name or user.username}
-    )
+    """Joins, or changes the role of somebody who is in the account already. 409 where the name is taken."""
+    wanted = name or SAM_NAMES.suggest(user.username) or "user"
+    try:
+        membership, created = Membership.all_accounts.get_or_create(
+            account=account, user=user, defaults={"role": role, "name": wanted}
+        )
+    except IntegrityError as error:
+        raise Refused(409, "conflict", "There is a User with this name in the account already.") from error
     if not created and membership.role != role:
         membership.role = role
         membership.save(update_fields=["role"])
