@@ -38,7 +38,7 @@ _FRAGMENTS = st.sampled_from(
 )
 _STRUCTURED = st.lists(_FRAGMENTS, max_size=60).map("".join).map(str.encode)
 _JSON_VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
     max_leaves=20,
 )

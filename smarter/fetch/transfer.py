@@ -1,0 +1,230 @@
+"""Brings one file into a folder: resumes, checks size and checksum, and only then gives it its name.
+
+A file under way is `<name>.partial` with a small record beside it of the version that the server named. A later
+process that takes the folder over goes on from there if the server still has that version.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import re
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from smarter.fetch import store
+from smarter.fetch.errors import Broken, FetchError, Stopped
+from smarter.fetch.pace import Pace, wait
+from smarter.fetch.progress import Progress
+from smarter.fetch.web import Answer, Rules, Token, request, require_success
+
+CHUNK_BYTES = 1024 * 1024
+# Fewer bytes than this in one stall period count as nothing: a server that drips would hold a pod for ever.
+MIN_BYTES_PER_STALL_PERIOD = 1024
+# An attempt that brought this much was worth it, and failures are counted from the start again.
+WORTHWHILE_BYTES = 1024 * 1024
+_CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-[0-9]{1,18}/([0-9]{1,18}|\*)\Z", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A file to bring. `path` is relative and safe. Sizes and checksums are None where nobody told them."""
+
+    path: str
+    url: str
+    size: int | None = None
+    sha256: str | None = None
+    git_sha1: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    rules: Rules
+    pace: Pace
+    progress: Progress
+    token_env: str
+    token: Token | None = None
+    stop: threading.Event = field(default_factory=threading.Event)
+
+
+@dataclass(slots=True)
+class _Digest:
+    """Checksums of the bytes so far. The git one covers a header with the size, hence known sizes only."""
+
+    item: Item
+    progress: Progress
+    position: int = 0
+    reported: int = 0
+    sha256: Any = None
+    git_sha1: Any = None
+
+    def restart(self) -> None:
+        self.position = 0
+        self.sha256 = hashlib.sha256()
+        self.git_sha1 = hashlib.sha1(b"blob %d\0" % (self.item.size or 0), usedforsecurity=False)
+
+    def feed(self, data: bytes) -> None:
+        self.position += len(data)
+        self.sha256.update(data)
+        if self.item.git_sha1:
+            self.git_sha1.update(data)
+
+    def report(self) -> None:
+        """Tells the progress how many good bytes there are now, which may be fewer than before."""
+        self.progress.add(self.position - self.reported)
+        self.reported = self.position
+
+    def matches(self) -> bool:
+        item = self.item
+        if item.size is not None and self.position != item.size:
+            return False
+        if item.sha256 and self.sha256.hexdigest() != item.sha256:
+            return False
+        return not (item.git_sha1 and item.size is not None and self.git_sha1.hexdigest() != item.git_sha1)
+
+
+def bring(item: Item, folder: Path, context: Context) -> dict[str, Any]:
+    """The file's entry for the marker. Raises FetchError, or Stopped."""
+    final = folder / item.path
+    partial = folder / f"{item.path}.partial"
+    final.parent.mkdir(parents=True, exist_ok=True)
+    if final.exists():
+        # An earlier process finished it, and did not live to finish the rest. It is checked like any other.
+        final.rename(partial)
+    digest = _Digest(item, context.progress)
+    failures = mismatches = 0
+    while True:
+        if context.stop.is_set():
+            raise Stopped
+        begun_at = _size(partial)
+        try:
+            _attempt(item, partial, digest, context)
+        except Broken as fault:
+            failures = 1 if _size(partial) - begun_at >= WORTHWHILE_BYTES else failures + 1
+            context.progress.say("retry", file=item.path, reason=fault.reason, message=fault.message, failures=failures)
+            wait(context.pace, failures, fault, context.stop)
+            continue
+        except OSError as error:
+            raise disk_fault(error) from None
+        if digest.matches():
+            break
+        mismatches += 1
+        _forget(partial, digest)
+        if mismatches == 2:
+            raise FetchError("checksum_mismatch", f"{item.path} does not have the size or checksum that was promised")
+    partial.rename(final)
+    _record_of(partial).unlink(missing_ok=True)
+    return {"path": item.path, "size": digest.position, "sha256": digest.sha256.hexdigest()}
+
+
+def disk_fault(error: OSError) -> FetchError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return FetchError("disk_full", "the volume is full; a larger storage size is needed")
+    return FetchError("failed", f"the volume cannot be written: {error.strerror}")
+
+
+def _attempt(item: Item, partial: Path, digest: _Digest, context: Context) -> None:
+    start, validator = _resume_point(item, partial)
+    if item.size is not None and start == item.size:
+        with partial.open("r+b") as file:
+            _catch_up(file, digest, start)
+        return
+    headers = {"Range": f"bytes={start}-"} if start else {}
+    if start and validator:
+        headers["If-Range"] = validator
+    with request(item.url, context.rules, token=context.token, headers=headers) as answer:
+        if answer.status == 416:
+            _forget(partial, digest)
+            raise Broken("unreachable", f"{answer.host} no longer has the part that is missing")
+        require_success(answer, item.path, context.token_env, has_token=context.token is not None)
+        offset, total = _extent(answer, start)
+        if item.size is not None and total is not None and total != item.size:
+            raise FetchError("checksum_mismatch", f"{item.path} has another size on {answer.host} than was promised")
+        _write_record(partial, answer)
+        with partial.open("r+b" if partial.exists() else "wb") as file:
+            _catch_up(file, digest, offset)
+            store.require_space(partial.parent, (total or item.size or 0) - offset)
+            _receive(answer, file, digest, context)
+            file.flush()
+            os.fsync(file.fileno())
+        expected = item.size if item.size is not None else total
+        if expected is not None and digest.position < expected:
+            raise Broken("unreachable", f"the connection to {answer.host} broke")
+
+
+def _catch_up(file: BinaryIO, digest: _Digest, offset: int) -> None:
+    """Leaves the file and the digest at `offset`, reading what an earlier process left where necessary."""
+    file.truncate(offset)
+    if digest.sha256 is None or digest.position != offset:
+        digest.restart()
+        file.seek(0)
+        while data := file.read(min(CHUNK_BYTES, offset - digest.position)):
+            digest.feed(data)
+    file.seek(offset)
+    digest.report()
+
+
+def _receive(answer: Answer, file: BinaryIO, digest: _Digest, context: Context) -> None:
+    limit = digest.item.size
+    period_began, period_bytes = time.monotonic(), 0
+    while chunk := answer.read_some(CHUNK_BYTES):
+        if context.stop.is_set():
+            raise Stopped
+        if limit is not None and digest.position + len(chunk) > limit:
+            raise FetchError("checksum_mismatch", f"{digest.item.path} is longer than was promised")
+        file.write(chunk)
+        digest.feed(chunk)
+        digest.report()
+        period_bytes += len(chunk)
+        if time.monotonic() - period_began > context.rules.stall_seconds:
+            if period_bytes < MIN_BYTES_PER_STALL_PERIOD:
+                raise Broken("stalled", f"{answer.host} sends too slowly to go on")
+            period_began, period_bytes = time.monotonic(), 0
+
+
+def _extent(answer: Answer, start: int) -> tuple[int, int | None]:
+    """Where the answer's bytes belong, and how long the whole file is."""
+    if answer.status == 206:
+        match = _CONTENT_RANGE.match(answer.headers.get("Content-Range", ""))
+        if not match or int(match.group(1)) != start:
+            raise FetchError("bad_answer", f"{answer.host} answered with another part than was asked for")
+        return start, None if match.group(2) == "*" else int(match.group(2))
+    length = answer.headers.get("Content-Length", "")
+    return 0, int(length) if length.isdigit() and len(length) < 19 else None
+
+
+def _resume_point(item: Item, partial: Path) -> tuple[int, str]:
+    """How many bytes are there already, and what the server called that version. Without a name for the version only a
+    checksum makes a resumed file trustworthy."""
+    size = _size(partial)
+    if item.size is not None and size >= item.size:
+        return (size, "") if size == item.size and (item.sha256 or item.git_sha1) else (0, "")
+    try:
+        validator = str(json.loads(_record_of(partial).read_text())["validator"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0, ""
+    return (size, validator) if validator or item.sha256 else (0, "")
+
+
+def _write_record(partial: Path, answer: Answer) -> None:
+    etag = answer.headers.get("ETag", "")
+    validator = "" if etag.startswith("W/") else etag
+    store.write_json(_record_of(partial), {"validator": validator or answer.headers.get("Last-Modified", "")})
+
+
+def _record_of(partial: Path) -> Path:
+    return partial.with_name(f"{partial.name}.json")
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _forget(partial: Path, digest: _Digest) -> None:
+    partial.unlink(missing_ok=True)
+    _record_of(partial).unlink(missing_ok=True)
+    digest.restart()
+    digest.report()
