@@ -68,6 +68,8 @@ class Store(Protocol):
 
 def check_version(resource_version: int | None, expected_version: str | None) -> None:
     """`expected_version` comes from If-Match, None asks for nothing; `resource_version` is None for what is absent."""
+    if expected_version == "*" and resource_version is not None:
+        return
     if expected_version is not None and expected_version.strip('"') != str(resource_version):
         raise Refused(
             412, "precondition_failed", "The manifest has changed since it was read. Read it again, then change it."

@@ -35,9 +35,9 @@ def choose(account: Account) -> Cluster | None:
     return own or defaults.filter(account__is_platform=True).first()
 
 
-def environment_for(cluster: Cluster) -> Environment:
+def environment_for(cluster: Cluster | None) -> Environment:
     """The cluster's own names where its manifest gives them, otherwise the platform's."""
-    spec, platform = cluster.spec, settings.SMARTER
+    spec, platform = cluster.spec if cluster else {}, settings.SMARTER
     return Environment(
         api_domain=spec.get("apiDomain") or platform.api_domain,
         fetch_image=platform.fetch_image,

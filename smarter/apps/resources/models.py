@@ -100,9 +100,7 @@ class ResourceState(models.Model):
 
     class Meta:
         indexes = [
-            models.Index(
-                fields=["next_check_at"], name="resourcestate_due", condition=Q(next_check_at__isnull=False)
-            )
+            models.Index(fields=["next_check_at"], name="resourcestate_due", condition=Q(next_check_at__isnull=False))
         ]
 
 

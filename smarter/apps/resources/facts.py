@@ -1,0 +1,121 @@
+"""Fills `core.facts.Facts` from the database, for an apply and for the reconciler alike.
+
+An apply never decrypts anything: it passes stand-ins that carry the stored checksum of each secret, which is all that
+a check or a plan needs. The reconciler passes what `secrets.services.use` answered.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from uuid import UUID
+
+from django.db.models import Q
+from django.utils import timezone
+from pydantic import SecretStr
+
+from smarter.apps.accounts.models import Account
+from smarter.apps.clusters.models import Cluster
+from smarter.apps.clusters.services import environment_for, features_of
+from smarter.apps.resources.models import Reference, Resource
+from smarter.apps.resources.references import Target
+from smarter.core.facts import AccountFact, ComputeFact, Facts, SecretFact
+from smarter.core.kind import Manifest
+from smarter.core.manifest import model_of
+from smarter.kinds import KINDS
+
+STAND_IN = SecretStr("stand-in")
+
+
+def manifest_of(resource: Resource) -> Manifest:
+    """ValueError where what is stored no longer fits its schema."""
+    return model_of(KINDS[resource.kind_key], resource.metadata, resource.spec)
+
+
+def facts_for(
+    resource: Resource,
+    cluster: Cluster | None,
+    secrets: Mapping[str, SecretFact],
+    computes: tuple[ComputeFact, ...] | None = None,
+) -> Facts:
+    """`computes` may be passed in by a caller that asks for many resources of one account."""
+    return build_facts(
+        resource.account,
+        resource.uid,
+        generation=resource.generation,
+        deployed=resource.deployed and resource.deleting_at is None,
+        cluster=cluster,
+        secrets=secrets,
+        computes=computes_for(resource.account) if computes is None else computes,
+    )
+
+
+def build_facts(  # noqa: PLR0913 - one argument for each thing that is not in the manifest
+    account: Account,
+    uid: UUID,
+    *,
+    generation: int,
+    deployed: bool,
+    cluster: Cluster | None,
+    secrets: Mapping[str, SecretFact],
+    computes: tuple[ComputeFact, ...],
+) -> Facts:
+    return Facts(
+        account=AccountFact(account.number, str(account.uid)),
+        uid=str(uid),
+        generation=generation,
+        deployed=deployed,
+        environment=environment_for(cluster),
+        features=features_of(cluster) if cluster else frozenset(),
+        secrets=secrets,
+        computes=computes,
+    )
+
+
+def secret_names_of(resource: Resource) -> tuple[str, ...]:
+    """Names of the secrets that the resource refers to and of those that were made for it, as resolved when it was
+    applied. What the reconciler asks `secrets.services.use` for."""
+    rows = Reference.objects.filter(from_resource=resource, to_secret__account=resource.account)
+    return tuple(sorted(set(rows.values_list("to_secret__name", flat=True))))
+
+
+def stand_ins(targets: Iterable[Target]) -> dict[str, SecretFact]:
+    """Expired secrets are absent, as they are for `use`."""
+    now = timezone.now()
+    secrets = [target.secret for target in targets if target.secret is not None]
+    return {
+        secret.name: SecretFact(secret.name, STAND_IN, secret.checksum)
+        for secret in secrets
+        if secret.expires_at is None or secret.expires_at > now
+    }
+
+
+def computes_for(account: Account) -> tuple[ComputeFact, ...]:
+    """The node types that the account may use: its own, and those that the platform shares. Where both have a name,
+    the account's own counts."""
+    keys = [kind for kind in KINDS.values() if kind.compute_fact is not None]
+    if not keys:
+        return ()
+    condition = Q()
+    for kind in keys:
+        owner = Q(account=account) | Q(account__is_platform=True) if kind.shared else Q(account=account)
+        condition |= owner & Q(api_version=kind.api_version, kind=kind.name)
+    rows = Resource.all_accounts.filter(condition, deleting_at__isnull=True).only(
+        "account_id", "api_version", "kind", "name", "metadata", "spec"
+    )
+    found: dict[str, ComputeFact] = {}
+    for row in sorted(rows, key=lambda row: (row.account_id == account.pk, row.name)):
+        fact = _compute_fact(row.kind_key, json.dumps([row.metadata, row.spec], sort_keys=True))
+        if fact is not None:
+            found[row.name] = fact
+    return tuple(found[name] for name in sorted(found))
+
+
+@lru_cache(maxsize=2048)
+def _compute_fact(kind_key: tuple[str, str], text: str) -> ComputeFact | None:
+    """Cached by the text, since every apply asks for the same few. None where the text no longer fits its schema."""
+    kind = KINDS[kind_key]
+    metadata, spec = json.loads(text)
+    try:
+        return kind.compute_fact(model_of(kind, metadata, spec)) if kind.compute_fact else None
+    except ValueError:
+        return None

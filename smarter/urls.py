@@ -1,0 +1,3 @@
+"""The composition root of HTTP."""
+
+urlpatterns: list = []
