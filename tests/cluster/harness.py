@@ -79,7 +79,7 @@ class ControlPlane:
         return self.folder is not None or self.try_kubectl("get", *mark).returncode == 0
 
 
-def wait_for(check: Callable[[], Any], what: str, timeout_seconds: float = 20.0, pause_seconds: float = 0.2) -> Any:
+def wait_for(check: Callable[[], Any], what: str, timeout_seconds: float = 20.0, pause_seconds: float = 0.4) -> Any:
     """The first true answer of `check`; AssertionError after the timeout."""
     deadline = time.monotonic() + timeout_seconds
     while True:

@@ -182,7 +182,7 @@ def start_kwok(start: Launch) -> None:
     pki = start.folder / "pki"
     start.run(
         "kwok",
-        *("--kubeconfig", str(kubeconfig_path(start.folder, "kwok")), "--server-address", address),
+        *("--kubeconfig", str(kubeconfig_path(start.folder, "kwok")), "--server-address", address, "--v", "WARN"),
         *("--config", str(kwok.write(start.folder, start.kwok_port))),
         *("--node-ip", "127.0.0.1", "--node-port", str(start.kwok_port)),
         *("--tls-cert-file", str(pki / "server.crt"), "--tls-private-key-file", str(pki / "server.key")),
