@@ -57,5 +57,5 @@ def _key_ring(path: Path) -> Path:
     """Made once. Without it no stored secret can be read again, so it is never replaced."""
     if not path.exists():
         key = base64.b64encode(os.urandom(32)).decode()
-        state.write_private(path, json.dumps({"primary": "quickstart", "keys": {"quickstart": key}}))
+        state.write_private(path, json.dumps({"primary": "k1", "keys": {"k1": key}}))
     return path

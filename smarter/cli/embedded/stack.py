@@ -124,10 +124,11 @@ def start_programs(stack: Stack) -> None:
 def _arguments(stack: Stack, name: str) -> list[str]:
     celery = [sys.executable, "-m", "celery", "-A", "smarter.celery"]
     if name == "web":
-        # Threads, because requests wait for the database. Workers are replaced now and then against slow leaks.
+        # Threads, because requests wait for the database. Loaded once before the fork: half the time and memory, and a
+        # fault of the code ends the server at once. Workers are replaced now and then against slow leaks.
         return [
             sys.executable, "-m", "gunicorn", "smarter.wsgi:application", "--bind", f"127.0.0.1:{stack.web_port}",
-            "--worker-class", "gthread", "--workers", "2", "--threads", "8",
+            "--preload", "--worker-class", "gthread", "--workers", "2", "--threads", "8",
             "--max-requests", "10000", "--max-requests-jitter", "1000",
         ]  # fmt: skip
     if name == "worker":
@@ -143,20 +144,23 @@ def wait_ready(stack: Stack, report: Report) -> None:
     """Until the web answers that it is ready, and the worker has done work since it was started."""
     report("Starting web, worker and beat")
     begun = time.monotonic()
-    while not _is_ready(readiness(stack), time.monotonic() - begun):
+    while missing := _missing(readiness(stack), time.monotonic() - begun):
         _fail_if_dead(stack)
         if time.monotonic() - begun > READY_SECONDS:
-            raise PermanentError(
-                f"Not ready after {READY_SECONDS:.0f} s. The logs are in {state.logs(stack.state_dir)}.",
-                reason="NotReady",
-            )
+            where = state.logs(stack.state_dir)
+            raise PermanentError(f"After {READY_SECONDS:.0f} s {missing}. The logs are in {where}.", reason="NotReady")
         time.sleep(0.1)
 
 
-def _is_ready(answer: dict[str, Any] | None, waited_seconds: float) -> bool:
-    """A heartbeat from before the start proves nothing, so it has to be younger than the wait."""
-    age = (answer or {}).get("worker")
-    return isinstance(age, int | float) and age < waited_seconds
+def _missing(answer: dict[str, Any] | None, waited_seconds: float) -> str:
+    """What is not ready yet, or nothing. A heartbeat from before the start proves nothing, so it has to be younger than
+    the wait."""
+    if answer is None:
+        return "the web server does not answer that it is ready"
+    age = answer.get("worker")
+    if isinstance(age, int | float) and age < waited_seconds:
+        return ""
+    return "no worker has done any work"
 
 
 def readiness(stack: Stack) -> dict[str, Any] | None:
@@ -178,9 +182,7 @@ def _fail_if_dead(stack: Stack) -> None:
         if not processes.alive(program.process):
             log = state.logs(stack.state_dir) / f"{name}.log"
             tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
-            raise PermanentError(
-                f"The process {name} ended at once. Its log, {log}, ends with:\n{tail}", reason="Ended"
-            )
+            raise PermanentError(f"The process {name} ended. Its log, {log}, ends with:\n{tail}", reason="Ended")
 
 
 def down(state_dir: Path) -> None:

@@ -14,6 +14,7 @@ from smarter.cli.embedded import programs, state
 from tests.unit.embedded.observing import pids, query
 
 CHECKOUT = Path(__file__).parents[3]
+pytestmark = pytest.mark.xdist_group("embedded")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give root up")
 
 

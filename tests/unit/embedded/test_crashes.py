@@ -14,6 +14,8 @@ from smarter.cli import embedded
 from smarter.cli.embedded import processes, state
 from tests.unit.embedded.observing import ask_queue, pids, postmasters, query
 
+pytestmark = pytest.mark.xdist_group("embedded")
+
 CHECKOUT = Path(__file__).parents[3]
 START = "import sys, pathlib; from smarter.cli import embedded; embedded.start_services(pathlib.Path(sys.argv[1])); "
 DIE = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"

@@ -14,6 +14,8 @@ from smarter.cli.embedded import state
 from smarter.core.errors import PermanentError
 from tests.unit.embedded.observing import ask_queue, command_lines, pids, postmasters, query
 
+pytestmark = pytest.mark.xdist_group("embedded")
+
 
 def listens(port: int) -> bool:
     with socket.socket() as probe:
