@@ -1,11 +1,16 @@
 """The ledger: who used which share of which node, from when to when, at which price. Money is a view of it."""
 
 from django.contrib.postgres.constraints import ExclusionConstraint
-from django.contrib.postgres.fields import DateTimeRangeField, RangeOperators
+from django.contrib.postgres.fields import DateTimeRangeField, DecimalRangeField, RangeOperators
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Func, Q
 
 from smarter.apps.accounts.scope import AccountScope
+
+
+class _PodRange(Func):
+    template = "numrange(hashtextextended(%(expressions)s, 0), hashtextextended(%(expressions)s, 0), '[]')"
+    output_field = DecimalRangeField()
 
 
 class UsageInterval(models.Model):
@@ -38,15 +43,17 @@ class UsageInterval(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["pod_uid"], name="usage_one_interval_a_pod"),
-            # NaN compares greater than all numbers in Postgres, so it must be named.
+            # NaN compares greater than all numbers in Postgres, so an upper bound keeps it out.
             models.CheckConstraint(
-                condition=Q(price_per_hour__gte=0) & ~Q(price_per_hour="NaN"), name="usage_price_is_a_price"
+                condition=Q(price_per_hour__gte=0, price_per_hour__lt=10_000_000), name="usage_price_is_a_price"
             ),
             models.CheckConstraint(condition=Q(share__gt=0) & Q(share__lte=1), name="usage_share_of_one_node"),
             models.CheckConstraint(condition=Q(period__isempty=False), name="usage_period_not_empty"),
+            # One pod is never billed twice for the same moment. The extension that would compare text in such a constraint
+            # is not everywhere, so the uid goes in as a range of one number, its 64-bit hash.
             ExclusionConstraint(
                 name="usage_no_overlap",
-                expressions=[("pod_uid", RangeOperators.EQUAL), ("period", RangeOperators.OVERLAPS)],
+                expressions=[(_PodRange(F("pod_uid")), RangeOperators.OVERLAPS), ("period", RangeOperators.OVERLAPS)],
             ),
         ]
         indexes = [

@@ -1,13 +1,14 @@
 """What the reconciler can tell about itself and about resources, for the API."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Max
 from django.utils import timezone
 
-from smarter.apps.costs.queries import NOTHING, spent
+from smarter.apps.costs.queries import NOTHING, Spent, spent
 from smarter.apps.reconcile.models import ClusterWatch, WorkerHeartbeat
 from smarter.apps.resources.models import Resource
 from smarter.core.cost import hours_between, rounded
@@ -20,18 +21,19 @@ def worker_age_seconds() -> float | None:
     return None if seen_at is None else (timezone.now() - seen_at).total_seconds()
 
 
-def live_fields(resources: Sequence[Resource], now: datetime) -> dict[int, dict[str, Any]]:
-    """Status fields that are views of the ledger and the clock, by primary key: what they cost so far, how long they
-    are up, when they were looked at. All resources must be of one account; two queries for any number."""
-    running = [resource for resource in resources if KINDS[resource.kind_key].deployable]
+def live_fields(account_id: int, uids: Iterable[UUID | str], now: datetime) -> dict[str, dict[str, Any]]:
+    """Status fields that are views of the ledger and the clock, by uid: what a resource costs so far, how long it is
+    up, when it was looked at. Only for kinds that run on clusters; three queries for any number."""
+    rows = Resource.all_accounts.filter(account_id=account_id, uid__in=list(uids))
+    running = [row for row in rows if row.kind_key in KINDS and KINDS[row.kind_key].deployable]
     if not running:
         return {}
     watches = {watch.cluster_id: watch.observed_at for watch in ClusterWatch.objects.all()}
-    money = spent(running[0].account_id, [resource.uid for resource in running], now)
-    return {resource.pk: _fields(resource, money.get(resource.uid, NOTHING), watches, now) for resource in running}
+    money = spent(account_id, [row.uid for row in running], now)
+    return {str(row.uid): _fields(row, money.get(row.uid, NOTHING), watches, now) for row in running}
 
 
-def _fields(resource: Resource, money: Any, watches: dict[int, datetime | None], now: datetime) -> dict[str, Any]:
+def _fields(resource: Resource, money: Spent, watches: dict[int, datetime | None], now: datetime) -> dict[str, Any]:
     observed_at = watches.get(resource.cluster_id) if resource.cluster_id else None
     up = resource.deployed and resource.deployed_at is not None
     return {
