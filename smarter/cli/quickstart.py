@@ -16,6 +16,7 @@ import typer
 
 from smarter.cli.embedded import control_plane, stack, state
 from smarter.cli.embedded.stack import Stack
+from smarter.cli.failures import CommandFailed
 from smarter.cli.stack_commands import Progress, checkout, failures_shown
 from smarter.core.errors import PermanentError
 
@@ -49,20 +50,29 @@ def quickstart(
 ) -> None:
     """Set Smarter up on this machine and deploy the first example."""
     progress = Progress(_began())
-    with failures_shown():
-        folder = checkout()
-        state_dir = state.default_state_dir(folder)
-        if real:
-            progress("Starting a Kubernetes control plane")
-            kubeconfig = control_plane.up(folder, state_dir)
-        with state.locked(state_dir):
-            running = stack.prepare(folder, state_dir, progress, port)
-            stack.start_programs(running)
-        login = seed(running, kubeconfig)
-        stack.wait_ready(running, progress)
-        host = deploy_example(running, login, progress) if deploy else None
-        progress("Done")
-    typer.echo(screen(running, login, host, _cluster_line(real, kubeconfig)))
+    try:
+        with failures_shown():
+            shown = run(progress, real=real, kubeconfig=kubeconfig, deploy=deploy, port=port)
+    except CommandFailed as failure:
+        typer.echo(f"error: {failure.message}", err=True)
+        raise typer.Exit(failure.exit_code) from None
+    progress("Done")
+    typer.echo(shown)
+
+
+def run(progress: Progress, *, real: bool, kubeconfig: Path | None, deploy: bool, port: int) -> str:
+    folder = checkout()
+    state_dir = state.default_state_dir(folder)
+    if real:
+        progress("Starting a Kubernetes control plane")
+        kubeconfig = control_plane.up(folder, state_dir)
+    with state.locked(state_dir):
+        running = stack.prepare(folder, state_dir, progress, port)
+        stack.start_programs(running)
+    login = seed(running, kubeconfig)
+    stack.wait_ready(running, progress)
+    host = deploy_example(running, login, progress) if deploy else None
+    return screen(running, login, host, _cluster_line(real, kubeconfig))
 
 
 def _began() -> float | None:
@@ -74,12 +84,9 @@ def _began() -> float | None:
 def seed(running: Stack, kubeconfig: Path | None) -> Login:
     """Make the demo account and its cluster, or find them. A token is shown once, so it is kept in a private file."""
     file = running.state_dir / "cli.json"
-    known = json.loads(file.read_text()) if file.exists() else {}
     arguments = ["--kubeconfig", str(kubeconfig)] if kubeconfig else []
-    if not known.get("token"):
-        arguments.append("--new-token")
-    made = json.loads(stack.manage(running, "seed_demo", *arguments))
-    token = made.get("token") or known.get("token", "")
+    made = json.loads(stack.manage(running, "seed_demo", "--login-file", str(file), *arguments))
+    token = made.get("token") or json.loads(file.read_text())["token"]
     content = {"server": running.url, "account": made["account"], "username": made["username"], "token": token}
     state.write_private(file, json.dumps(content, indent=1))
     return Login(made["account"], made["username"], token, file)

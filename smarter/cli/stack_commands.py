@@ -11,11 +11,10 @@ from typing import Annotated
 
 import typer
 
+from smarter.cli import exit_codes
 from smarter.cli.embedded import control_plane, stack, state
+from smarter.cli.failures import CommandFailed
 from smarter.core.errors import PermanentError
-
-EXIT_FAILED = 1
-EXIT_NOT_RUNNING = 3
 
 
 def register(app: typer.Typer) -> None:
@@ -48,8 +47,7 @@ def failures_shown() -> Iterator[None]:
     try:
         yield
     except PermanentError as fault:
-        typer.echo(f"error: {fault.message}", err=True)
-        raise typer.Exit(EXIT_FAILED) from None
+        raise CommandFailed(exit_codes.FAULT, fault.message) from None
 
 
 def up(port: Annotated[int, typer.Option(help="Port of the API; by default 8000, or a free one.")] = 0) -> None:
@@ -78,10 +76,10 @@ def down() -> None:
 
 
 def status() -> None:
-    """Show which processes run. Exit code 3 if not all of them do."""
+    """Show which processes run. Exit code 8 if not all of them do."""
     with failures_shown():
         found = stack.status(state.default_state_dir(checkout()))
     for process in found:
         typer.echo(f"{process.name:<10}{f'pid {process.pid}' if process.pid else '-':<14}{process.address}".rstrip())
     if not all(process.pid for process in found):
-        raise typer.Exit(EXIT_NOT_RUNNING)
+        raise typer.Exit(exit_codes.UNREACHABLE)
