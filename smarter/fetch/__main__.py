@@ -104,5 +104,16 @@ def _run(options: argparse.Namespace, secret: str, progress: Progress) -> dict[s
     return {"revision": marker["revision"], "files": len(files), "bytes": sum(entry["size"] for entry in files)}
 
 
+def _exit_now() -> None:
+    """Ends the process without waiting for threads; what they leave behind is safe to go on from at any point."""
+    try:
+        code = main()
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    _exit_now()

@@ -104,12 +104,17 @@ def _listed(job: Job, context: Context) -> tuple[str, list[Item]]:
 def _bring_all(items: list[Item], folder: Path, context: Context, parallel: int) -> list[dict[str, Any]]:
     """Largest first, a few at once. The first fault, or a signal, stops the others."""
     ordered = sorted(items, key=lambda item: -(item.size or 0))
-    with ThreadPoolExecutor(max_workers=parallel) as pool:
+    pool = ThreadPoolExecutor(max_workers=parallel)
+    try:
         futures = [pool.submit(bring, item, folder, context) for item in ordered]
-        try:
-            wait(futures, return_when=FIRST_EXCEPTION)
-        finally:
-            context.stop.set()
+        wait(futures, return_when=FIRST_EXCEPTION)
+    except BaseException:
+        # A signal: nobody waits for threads that may be listening to a silent server.
+        context.stop.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    context.stop.set()
+    pool.shutdown()
     faults = [fault for future in futures if (fault := future.exception())]
     for fault in faults:
         if not isinstance(fault, Stopped):

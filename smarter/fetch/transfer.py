@@ -128,7 +128,7 @@ def disk_fault(error: OSError) -> FetchError:
 
 def _attempt(item: Item, partial: Path, digest: _Digest, context: Context) -> None:
     start, validator = _resume_point(item, partial)
-    if item.size is not None and start == item.size:
+    if start and start == item.size:
         with partial.open("r+b") as file:
             _catch_up(file, digest, start)
         return
@@ -143,8 +143,11 @@ def _attempt(item: Item, partial: Path, digest: _Digest, context: Context) -> No
         offset, total = _extent(answer, start)
         if item.size is not None and total is not None and total != item.size:
             raise FetchError("checksum_mismatch", f"{item.path} has another size on {answer.host} than was promised")
+        if item.size is None:
+            # Only a URL's single file comes without a size, so its length is the whole.
+            context.progress.total = total
         _write_record(partial, answer)
-        with partial.open("r+b" if partial.exists() else "wb") as file:
+        with partial.open("r+b" if partial.exists() else "w+b") as file:
             _catch_up(file, digest, offset)
             store.require_space(partial.parent, (total or item.size or 0) - offset)
             _receive(answer, file, digest, context)

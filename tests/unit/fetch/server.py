@@ -1,0 +1,206 @@
+"""A real HTTP server on loopback that serves files with ranges, speaks enough of the hub's API, and misbehaves on
+request.
+
+A fault is a function that takes the handler, acts, and returns True when it has answered. Faults are used up in order,
+one per request whose path ends with the given text.
+"""
+
+import hashlib
+import json
+import re
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote, urlsplit
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+REPOSITORY = "acme/tiny"
+Fault = Callable[["Handler"], bool]
+
+
+@dataclass
+class Site:
+    """What is served. `lfs` names the files whose checksum the hub tells as SHA-256; the others have a git one."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    lfs: set[str] = field(default_factory=set)
+    faults: list[tuple[str, Fault]] = field(default_factory=list)
+    requests: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    token: str | None = None
+    page_size: int = 1000
+    ranges: bool = True
+    etags: bool = True
+    listed: dict[str, bytes] = field(default_factory=dict)
+    bytes_sent: int = 0
+    url: str = ""
+
+    def paths(self) -> list[str]:
+        return [path for path, _ in self.requests]
+
+    def downloads(self, name: str) -> list[dict[str, str]]:
+        return [headers for path, headers in self.requests if path.endswith(f"/{name}")]
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    site: Site
+
+    def log_message(self, *_: object) -> None:
+        return
+
+    def do_GET(self) -> None:
+        site = self.server.site  # type: ignore[attr-defined] # set by `serving`
+        self.site = site
+        site.requests.append((self.path, dict(self.headers)))
+        path = unquote(urlsplit(self.path).path)
+        for index, (ending, fault) in enumerate(site.faults):
+            if path.endswith(ending):
+                del site.faults[index]
+                if fault(self):
+                    return
+                break
+        if site.token and self.headers.get("Authorization") != f"Bearer {site.token}":
+            self.answer(401, b"no", {"X-Error-Code": "GatedRepo"})
+        elif path.startswith("/api/models/"):
+            self.api(path)
+        else:
+            self.file(path)
+
+    def api(self, path: str) -> None:
+        if not path.startswith(f"/api/models/{REPOSITORY}/"):
+            self.answer(401, b"{}", {"X-Error-Code": "RepoNotFound"})
+        elif "/revision/" in path:
+            known = path.endswith(("/revision/main", COMMIT))
+            self.answer(*((200, json.dumps({"sha": COMMIT}).encode()) if known else (404, b"{}")))
+        else:
+            self.tree()
+
+    def tree(self) -> None:
+        site = self.site
+        entries = [self.entry(name, data) for name, data in (site.listed or site.files).items()]
+        entries.append({"type": "directory", "path": "folder", "oid": "0" * 40, "size": 0})
+        match = re.search(r"cursor=(\d+)", self.path)
+        begin = int(match.group(1)) if match else 0
+        end = begin + site.page_size
+        headers = {}
+        if end < len(entries):
+            headers["Link"] = f'<{site.url}{self.path.partition("&")[0]}&cursor={end}>; rel="next"'
+        self.answer(200, json.dumps(entries[begin:end]).encode(), headers)
+
+    def entry(self, name: str, data: bytes) -> dict:
+        git = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+        entry = {"type": "file", "path": name, "oid": git, "size": len(data)}
+        if name in self.site.lfs:
+            entry["lfs"] = {"oid": hashlib.sha256(data).hexdigest(), "size": len(data), "pointerSize": 130}
+        return entry
+
+    def wanted(self) -> bytes:
+        return self.site.files[self.name(unquote(urlsplit(self.path).path))]
+
+    def name(self, path: str) -> str:
+        return path.removeprefix(f"/{REPOSITORY}/resolve/{COMMIT}/").removeprefix("/")
+
+    def file(self, path: str) -> None:
+        data = self.site.files.get(self.name(path))
+        if data is None:
+            self.answer(404, b"no")
+            return
+        self.send_file(data)
+
+    def send_file(self, data: bytes, cut_after: int | None = None) -> None:
+        etag = f'"{hashlib.md5(data).hexdigest()}"'
+        headers = {"ETag": etag} if self.site.etags else {}
+        match = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+        begin = int(match.group(1)) if match and self.site.ranges else 0
+        if self.headers.get("If-Range", etag) != etag:
+            begin = 0
+        if begin and begin >= len(data):
+            self.answer(416, b"")
+            return
+        if begin:
+            headers["Content-Range"] = f"bytes {begin}-{len(data) - 1}/{len(data)}"
+        self.answer(206 if begin else 200, data[begin:], headers, cut_after)
+
+    def answer(
+        self, status: int, body: bytes, headers: dict[str, str] | None = None, cut_after: int | None = None
+    ) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), **(headers or {})}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        sent = body if cut_after is None else body[:cut_after]
+        self.wfile.write(sent)
+        self.site.bytes_sent += len(sent)
+        if cut_after is not None:
+            self.wfile.flush()
+            self.close_connection = True
+
+
+def status(code: int, headers: dict[str, str] | None = None) -> Fault:
+    def fault(handler: Handler) -> bool:
+        handler.answer(code, b"planned", headers)
+        return True
+
+    return fault
+
+
+def redirect(location: str) -> Fault:
+    return status(302, {"Location": location})
+
+
+def cut(after: int) -> Fault:
+    """Closes the connection after so many bytes of the body."""
+
+    def fault(handler: Handler) -> bool:
+        handler.send_file(handler.wanted(), cut_after=after)
+        return True
+
+    return fault
+
+
+def hang(release: threading.Event, after: int = 0) -> Fault:
+    """Sends so many bytes and then nothing, until released."""
+
+    def fault(handler: Handler) -> bool:
+        handler.send_file(handler.wanted(), cut_after=after)
+        release.wait(20)
+        handler.close_connection = True
+        return True
+
+    return fault
+
+
+def other_content(data: bytes) -> Fault:
+    def fault(handler: Handler) -> bool:
+        handler.send_file(data)
+        return True
+
+    return fault
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 64
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Clients that hang up are part of the tests."""
+
+
+@contextmanager
+def serving(site: Site, tls: ssl.SSLContext | None = None) -> Iterator[Site]:
+    server = _Server(("127.0.0.1", 0), Handler)
+    if tls:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+    server.site = site  # type: ignore[attr-defined] # read by the handler
+    site.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield site
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
