@@ -22,7 +22,6 @@ from tests.cluster.control_plane import build, launch, objects, state, versions
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "control_plane"
 EXIT_NO_GO = 3
-CACHE = launch.KUBECTL_CACHE
 FATE_LABEL = "smarter.sh/test-fate"
 DELAY_ANNOTATION = "smarter.sh/test-delay"
 
@@ -39,6 +38,12 @@ class ControlPlane:
     kubectl_path: str
     folder: Path | None = None
 
+    @property
+    def cache(self) -> Path:
+        """kubectl's cache goes by address, and ports come back: one cache for each control plane of ours."""
+        folder = self.folder or self.kubeconfig.parent
+        return (folder if state.load(folder) else Path(tempfile.gettempdir())) / launch.KUBECTL_CACHE
+
     def kubectl(self, *arguments: str, stdin: str | None = None) -> str:
         """Standard output; AssertionError with kubectl's own words when it fails."""
         result = self.try_kubectl(*arguments, stdin=stdin)
@@ -46,8 +51,7 @@ class ControlPlane:
         return result.stdout
 
     def try_kubectl(self, *arguments: str, stdin: str | None = None) -> "subprocess.CompletedProcess[str]":
-        cache = str((self.folder or self.kubeconfig.parent) / CACHE)
-        command = [self.kubectl_path, "--kubeconfig", str(self.kubeconfig), "--cache-dir", cache, *arguments]
+        command = [self.kubectl_path, "--kubeconfig", str(self.kubeconfig), "--cache-dir", str(self.cache), *arguments]
         return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=60)
 
     def get(self, *arguments: str) -> Any:

@@ -21,6 +21,12 @@ RESTRICTED = {
 }
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _only_where_fates_work(control_plane: ControlPlane) -> None:
+    if not control_plane.has_fates():
+        pytest.skip("the cluster of SMARTER_TEST_KUBECONFIG was not made by scripts/control_plane")
+
+
 @pytest.fixture(scope="module")
 def shared_namespace(control_plane: ControlPlane) -> Iterator[str]:
     """For tests that only add objects of their own; a namespace each would cost more than it separates."""

@@ -59,7 +59,7 @@ def remove_leftovers(version: str) -> None:
 def build(go: str, program: Program, version: str, position: str) -> None:
     target = versions.binaries_of(version) / program.name
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f".{program.name}.partial")
+    partial = target.with_name(f".{program.name}.{os.getpid()}.partial")
     folder = prepare_module(go, program.module, version)
     command = [
         go,

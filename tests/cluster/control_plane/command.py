@@ -3,6 +3,7 @@
 import argparse
 import os
 import shlex
+import signal
 import sys
 import time
 from pathlib import Path
@@ -19,6 +20,7 @@ DESCRIPTION = "A real Kubernetes control plane with simulated nodes, for tests. 
 
 def main(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, interrupt)
     try:
         return int(options.run(options))
     except MissingGoError as error:
@@ -30,6 +32,11 @@ def main(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("control plane: interrupted\n")
         return 130
+
+
+def interrupt(_number: int, _frame: object) -> None:
+    """SIGTERM ends a build or a start as tidily as Ctrl-C does."""
+    raise KeyboardInterrupt
 
 
 def parser() -> argparse.ArgumentParser:
@@ -88,6 +95,7 @@ def run_up(options: argparse.Namespace) -> int:
 def begin(folder: Path, version: str, programs: dict[str, Path], counts: dict[str, int], owner: int | None) -> State:
     """Start from nothing; what a failed or interrupted start left running is ended before the error goes up."""
     state.stop_all(folder)
+    folder.chmod(0o700)
     try:
         current = launch.launch(folder, version, programs, counts)
         return current if owner is None else launch.start_watcher(folder, current, owner)
