@@ -1,7 +1,7 @@
 """The data keys of an account: found or made, unwrapped, counted. `services` and `rotation` call this."""
 
 import secrets
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from django.db import IntegrityError, transaction
 from django.db.models import F
@@ -10,45 +10,57 @@ from smarter.apps.accounts.models import Account
 from smarter.apps.secrets import crypto
 from smarter.apps.secrets.keyring import KEY_BYTES, KeyRingError, current_ring
 from smarter.apps.secrets.models import DataKey
+from smarter.core.errors import TemporaryError
 
 # NIST SP 800-38D: with random nonces of 96 bits a key may encrypt 2^32 times. Half of that leaves room for counts that
 # are lost with a transaction.
 MAX_ENCRYPTIONS = 2**31
+_ATTEMPTS = 5
 
 
 def current_key(account: Account, purpose: str) -> DataKey:
-    """The key to encrypt with; a new one where there is none or the old one has encrypted enough."""
-    key = _find(account, purpose)
-    if key is not None and key.encryptions >= MAX_ENCRYPTIONS:
-        retire(key)
-        key = None
-    return key or _create(account, purpose)
+    """The account's key for this purpose; a new one where there is none."""
+    return _find(account, purpose) or _create(account, purpose)
+
+
+def key_to_encrypt(account: Account) -> DataKey:
+    """The key for one more value, which is counted. Call it inside the transaction that stores the value: until that
+    ends, the key cannot be dropped."""
+    for _ in range(_ATTEMPTS):
+        key = current_key(account, "value")
+        if key.encryptions >= MAX_ENCRYPTIONS:
+            retire(key)
+            continue
+        row = DataKey.for_account(account).filter(pk=key.pk, is_current=True)
+        if row.update(encryptions=F("encryptions") + 1):
+            return key
+    raise TemporaryError("The keys of the account are being changed.", reason="KeysChanging")
 
 
 def retire(key: DataKey) -> None:
     """The key still decrypts, and encrypts nothing any more."""
-    DataKey.for_account(key.account).filter(pk=key.pk).update(is_current=False)
+    DataKey.all_accounts.filter(pk=key.pk).update(is_current=False)
 
 
-def unwrapped(key: DataKey) -> bytes:
+def unwrapped(key: DataKey, account: Account) -> bytes:
     wrapped = bytes(key.wrapped)
     kek = current_ring().keys.get(crypto.kek_id_of(wrapped))
     if kek is None:
         raise crypto.DecryptionError("A stored value cannot be decrypted: its encryption key is not in the key ring.")
-    return crypto.unwrap(kek, wrapped, key.account.uid, key.uid)
+    return crypto.unwrap(kek, wrapped, account.uid, key.uid)
 
 
-def count_encryption(key: DataKey) -> None:
-    DataKey.for_account(key.account).filter(pk=key.pk).update(encryptions=F("encryptions") + 1)
-
-
-def by_uid(account: Account, uids: set[UUID]) -> dict[UUID, DataKey]:
-    return {key.uid: key for key in DataKey.for_account(account).select_related("account").filter(uid__in=uids)}
+def drop_retired(account: Account) -> int:
+    """Removes keys that nothing is encrypted with any more. The lock waits for those who are encrypting."""
+    with transaction.atomic():
+        retired = DataKey.for_account(account).filter(purpose="value", is_current=False)
+        held = list(retired.select_for_update().values_list("pk", flat=True))
+        dropped: int = DataKey.for_account(account).filter(pk__in=held, secrets=None).delete()[0]
+        return dropped
 
 
 def _find(account: Account, purpose: str) -> DataKey | None:
-    keys = DataKey.for_account(account).select_related("account")
-    found: DataKey | None = keys.filter(purpose=purpose, is_current=True).first()
+    found: DataKey | None = DataKey.for_account(account).filter(purpose=purpose, is_current=True).first()
     return found
 
 

@@ -75,7 +75,7 @@ def _read(path: Path, found: os.stat_result) -> KeyRing:
     try:
         data = json.loads(path.read_text("utf-8"))
         keys = {name: base64.b64decode(text, validate=True) for name, text in data["keys"].items()}
-        primary = data["primary"]
+        primary = str(data["primary"])
     except (ValueError, KeyError, TypeError, AttributeError, binascii.Error):
         # The cause is left out: it may repeat a part of the file.
         raise KeyRingError(f"{path} is not a ring of keys: JSON with `primary` and `keys` is expected.") from None

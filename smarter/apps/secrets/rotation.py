@@ -17,7 +17,6 @@ from smarter.apps.secrets.models import DataKey, Secret
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    rewrapped: int = 0
     reencrypted: int = 0
     dropped: int = 0
     """Data keys that nothing was encrypted with any more."""
@@ -37,7 +36,7 @@ def _rewrap(pk: int, ring: KeyRing) -> int:
         key = DataKey.all_accounts.select_for_update(of=("self",)).select_related("account").filter(pk=pk).first()
         if key is None or key.kek_id == ring.primary:
             return 0
-        plain = data_keys.unwrapped(key)
+        plain = data_keys.unwrapped(key, key.account)
         key.wrapped = crypto.wrap(ring.primary_key, ring.primary, plain, key.account.uid, key.uid)
         key.kek_id = ring.primary
         key.save(update_fields=["wrapped", "kek_id"])
@@ -49,28 +48,26 @@ def reencrypt_all() -> Report:
     its checksum changes, so no workload restarts."""
     reencrypted = dropped = 0
     for account in Account.all_accounts.order_by("pk"):
-        for key in DataKey.for_account(account).filter(purpose="value", is_current=True).select_related("account"):
+        for key in DataKey.for_account(account).filter(purpose="value", is_current=True):
             data_keys.retire(key)
         for pk in Secret.for_account(account).values_list("pk", flat=True):
             reencrypted += _reencrypt(account, pk)
-        old = DataKey.for_account(account).filter(purpose="value", is_current=False, secrets=None)
-        dropped += old.delete()[0]
+        dropped += data_keys.drop_retired(account)
     return Report(reencrypted=reencrypted, dropped=dropped)
 
 
 def _reencrypt(account: Account, pk: int) -> int:
     with transaction.atomic():
-        rows = Secret.for_account(account).select_for_update(of=("self",)).select_related("data_key__account")
+        rows = Secret.for_account(account).select_for_update(of=("self",)).select_related("data_key")
         row = rows.filter(pk=pk).first()
         if row is None:
             return 0
         place = crypto.Place(account.uid, row.uid, row.value_version)
-        plain = crypto.open_sealed(data_keys.unwrapped(row.data_key), bytes(row.envelope), place)
-        new_key = data_keys.current_key(account, "value")
-        row.envelope = crypto.seal(data_keys.unwrapped(new_key), new_key.uid, plain, place)
+        plain = crypto.open_sealed(data_keys.unwrapped(row.data_key, account), bytes(row.envelope), place)
+        new_key = data_keys.key_to_encrypt(account)
+        row.envelope = crypto.seal(data_keys.unwrapped(new_key, account), new_key.uid, plain, place)
         row.data_key = new_key
         row.save(update_fields=["envelope", "data_key"])
-        data_keys.count_encryption(new_key)
         return 1
 
 

@@ -56,16 +56,15 @@ def check_size(value: SecretStr) -> bytes:
 
 
 def checksum_of(account: Account, secret_uid: UUID, value: SecretStr) -> str:
-    key = data_keys.unwrapped(data_keys.current_key(account, "checksum"))
+    key = data_keys.unwrapped(data_keys.current_key(account, "checksum"), account)
     return crypto.checksum(key, secret_uid, check_size(value))
 
 
 def seal(account: Account, secret_uid: UUID, version: int, value: SecretStr) -> Sealed:
     plain = check_size(value)
-    data_key = data_keys.current_key(account, "value")
+    data_key = data_keys.key_to_encrypt(account)
     place = crypto.Place(account.uid, secret_uid, version)
-    envelope = crypto.seal(data_keys.unwrapped(data_key), data_key.uid, plain, place)
-    data_keys.count_encryption(data_key)
+    envelope = crypto.seal(data_keys.unwrapped(data_key, account), data_key.uid, plain, place)
     return Sealed(envelope, data_key, checksum_of(account, secret_uid, value))
 
 
@@ -138,10 +137,9 @@ def exists(account: Account, names: Iterable[str]) -> set[str]:
 def use(account: Account, names: Iterable[str], purpose: str) -> dict[str, SecretFact]:
     """Values by name, for the stated purpose. Names that are missing or expired are absent. DecryptionError where a row
     was tampered with or its key is gone."""
-    rows = list(_usable(account, names))
-    keys = data_keys.by_uid(account, {crypto.data_key_uid_of(bytes(row.envelope)) for row in rows})
-    plain_keys = {uid: data_keys.unwrapped(key) for uid, key in keys.items()}
-    facts = {row.name: _fact(account, row, plain_keys) for row in rows}
+    # Rows and keys in one query: a rotation in between would otherwise take the key away from under the row.
+    rows = list(_usable(account, names).select_related("data_key"))
+    facts = {row.name: SecretFact(row.name, SecretStr(_opened(account, row)), row.checksum) for row in rows}
     now = timezone.now()
     stale = Q(last_used_at=None) | Q(last_used_at__lt=now - LAST_USED_STEP) | ~Q(last_used_for=purpose)
     used = Secret.for_account(account).filter(stale, pk__in=[row.pk for row in rows])
@@ -182,10 +180,10 @@ def _create(account: Account, owner: User, name: str, value: SecretStr, **fields
     return row
 
 
-def _fact(account: Account, row: Secret, plain_keys: dict[UUID, bytes]) -> SecretFact:
+def _opened(account: Account, row: Secret) -> str:
     envelope = bytes(row.envelope)
-    data_key = plain_keys.get(crypto.data_key_uid_of(envelope))
-    if data_key is None:
+    if crypto.data_key_uid_of(envelope) != row.data_key.uid:
         raise crypto.DecryptionError
-    plain = crypto.open_sealed(data_key, envelope, crypto.Place(account.uid, row.uid, row.value_version))
-    return SecretFact(row.name, SecretStr(plain.decode("utf-8", "surrogatepass")), row.checksum)
+    place = crypto.Place(account.uid, row.uid, row.value_version)
+    plain = crypto.open_sealed(data_keys.unwrapped(row.data_key, account), envelope, place)
+    return plain.decode("utf-8", "surrogatepass")
