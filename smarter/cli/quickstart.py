@@ -148,7 +148,7 @@ def screen(running: Stack, login: Login, host: dict[str, Any] | None, cluster: s
         ]
     lines += [
         ("API", f"{running.url}/api/v1/"),
-        ("Documentation", f"{running.url}/api/docs/"),
+        ("Documentation", f"{running.url}/"),
         ("Account", f"{login.account}, user {login.username}"),
         ("Token", f"in {login.file}; use it with: export SMARTER_CONFIG={login.file}"),
         ("Next", ".venv/bin/smarter get llmhosts"),

@@ -157,7 +157,7 @@ def _missing(answer: dict[str, Any] | None, waited_seconds: float) -> str:
     the wait."""
     if answer is None:
         return "the web server does not answer that it is ready"
-    age = answer.get("worker")
+    age = answer.get("workerSecondsSinceWork")
     if isinstance(age, int | float) and age < waited_seconds:
         return ""
     return "no worker has done any work"

@@ -31,7 +31,7 @@ def application(environ, start_response):
     except FileNotFoundError:
         age = None
     start_response("200 OK", [("Content-Type", "application/json")])
-    return [json.dumps({"worker": age}).encode()]
+    return [json.dumps({"workerSecondsSinceWork": age}).encode()]
 """
 CELERY = """
 import os
@@ -95,7 +95,7 @@ def test_up_ends_when_a_worker_has_done_work_and_down_leaves_nothing(checkout: P
     assert None not in running(checkout).values()
     answer = stack.readiness(running_stack)
     assert answer is not None
-    assert answer["worker"] < 30
+    assert answer["workerSecondsSinceWork"] < 30
     assert "migrate" in (checkout / ".smarter" / "managed").read_text()
     everything = ours(checkout)
     assert len(everything) > 5
