@@ -162,7 +162,7 @@ class Event(models.Model):
     for_account = AccountScope()
 
     class Meta:
-        indexes = [models.Index(fields=["account", "resource_uid", "-at"], name="event_by_resource")]
+        indexes = [models.Index(fields=["account", "kind", "name", "-at"], name="event_by_name")]
 
 
 class AuditEvent(models.Model):

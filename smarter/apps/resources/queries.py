@@ -6,7 +6,6 @@ The API and the stores call these. A list costs the same few queries however lon
 import re
 from collections.abc import Sequence
 from typing import Any
-from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
@@ -63,10 +62,11 @@ def find(actor: Actor, kind: Kind, name: str) -> Resource | None:
     return max(rows, key=lambda row: row.account_id == actor.account.pk, default=None)
 
 
-def events_of(actor: Actor, uid: UUID, *, limit: int) -> list[Event]:
-    """The newest first."""
+def events_of(actor: Actor, kind: Kind, name: str, *, limit: int) -> list[Event]:
+    """Of everything that had this name, deleted ones included; the newest first."""
     actor.require("viewer", "read")
-    return list(Event.for_account(actor.account).filter(resource_uid=uid).order_by("-at", "-pk")[:limit])
+    rows = Event.for_account(actor.account).filter(api_version=kind.api_version, kind=kind.name, name=name)
+    return list(rows.order_by("-at", "-pk")[:limit])
 
 
 def _readable(actor: Actor, kind: Kind) -> QuerySet:
