@@ -179,10 +179,19 @@ def test_crashes_back_off_and_count(
 
 
 def test_failing_probe_runs_and_is_never_ready(control_plane: ControlPlane, shared_namespace: str) -> None:
-    control_plane.apply(doom(deployment("sick", shared_namespace), "failing-probe"))
-    pod = pod_that(control_plane, shared_namespace, "sick", lambda pod: pod["status"]["phase"] == "Running")
-    assert "running" in container_status(pod)["state"]
-    assert (condition(pod, "Ready")["status"], condition(pod, "Ready")["reason"]) == ("False", "ContainersNotReady")
+    """Several pods, because kwok would choose by chance if a general stage claimed them too."""
+    document = doom(deployment("sick", shared_namespace), "failing-probe")
+    document["spec"]["replicas"] = 8
+    control_plane.apply(document)
+
+    def all_running() -> list[dict[str, Any]]:
+        found = pods(control_plane, shared_namespace, "sick")
+        running = [pod for pod in found if pod["status"]["phase"] == "Running"]
+        return running if len(running) == 8 else []
+
+    for pod in wait_for(all_running, "eight pods are running"):
+        assert "running" in container_status(pod)["state"]
+        assert (condition(pod, "Ready")["status"], condition(pod, "Ready")["reason"]) == ("False", "ContainersNotReady")
     status = control_plane.get("deployment", "sick", "-n", shared_namespace)["status"]
     assert status.get("availableReplicas", 0) == 0
 
