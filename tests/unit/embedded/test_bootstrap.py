@@ -19,6 +19,7 @@ def checkout(tmp_path: Path) -> Path:
     folder = tmp_path / "a checkout"
     (folder / "scripts").mkdir(parents=True)
     shutil.copy(SCRIPT, folder / "scripts")
+    (folder / "pyproject.toml").write_text('[project]\nname = "smarter"\nversion = "7.8.9"\n')
     (folder / "smarter" / "cli").mkdir(parents=True)
     (folder / "smarter" / "cli" / "main.py").write_text(
         "import sys\ndef app(prog_name): print(prog_name, *sys.argv[1:])"
@@ -65,6 +66,16 @@ def test_it_installs_the_lock_and_the_command(checkout: Path, uv: str) -> None:
     assert installed(checkout) == f"1.0 {checkout / 'smarter'}"
     launcher = [str(checkout / ".venv" / "bin" / "smarter"), "get", "a b"]
     assert subprocess.run(launcher, cwd="/", capture_output=True, text=True).stdout == "smarter get a b\n"
+
+
+def test_the_project_knows_its_version_and_follows_a_new_one(checkout: Path) -> None:
+    command = [str(checkout / ".venv" / "bin" / "python"), "-c"]
+    command.append("import importlib.metadata as m; print(m.version('smarter'))")
+    bootstrap(checkout)
+    assert subprocess.run(command, cwd="/", capture_output=True, text=True).stdout == "7.8.9\n"
+    (checkout / "pyproject.toml").write_text('[project]\nname = "smarter"\nversion = "8.0.0"\n')
+    bootstrap(checkout)
+    assert subprocess.run(command, cwd="/", capture_output=True, text=True).stdout == "8.0.0\n"
 
 
 def test_a_second_run_installs_nothing(checkout: Path) -> None:

@@ -1,0 +1,152 @@
+"""scripts/quickstart from a fresh copy of the checkout: the first host becomes active, and `down` leaves nothing.
+
+Costs about a minute: it installs the packages, and starts the database, the queue, web, worker and beat.
+"""
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+OURS = ("DATABASE_URL", "BROKER_URL", "KUBECONFIG", "VIRTUAL_ENV", "PYTHONPATH", "QUICKSTART_BEGAN")
+LIMIT_SECONDS = 400
+
+pytestmark = [pytest.mark.services, pytest.mark.xdist_group("quickstart")]
+
+
+@dataclass(frozen=True)
+class Run:
+    code: int
+    out: str
+    err: str
+    seconds: float
+
+
+@pytest.fixture(scope="module")
+def checkout() -> Iterator[Path]:
+    """The files that git would keep, in a folder that other accounts can pass through."""
+    folder = Path(tempfile.mkdtemp(prefix="quickstart-"))
+    folder.chmod(0o755)
+    command = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    for name in subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\0"):
+        if name and (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    yield folder
+    if (folder / ".venv" / "bin" / "smarter").exists():
+        smarter(folder, "down")
+    shutil.rmtree(folder)
+
+
+def run(folder: Path, *command: str, timeout_seconds: int = LIMIT_SECONDS) -> Run:
+    """As a user would at a fresh shell: nothing of the tests' own servers is in the environment."""
+    inherited = {name: value for name, value in os.environ.items() if name not in OURS}
+    env = {name: value for name, value in inherited.items() if not name.startswith(("SMARTER_", "DJANGO_", "PYTEST_"))}
+    begun = time.monotonic()
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=timeout_seconds)
+    return Run(done.returncode, done.stdout, done.stderr, time.monotonic() - begun)
+
+
+def quickstart(folder: Path, *arguments: str) -> Run:
+    done = run(folder, str(folder / "scripts" / "quickstart"), *arguments)
+    sys.stdout.write(f"quickstart {' '.join(arguments)}: {done.seconds:.1f} s\n")
+    assert done.code == 0, done.err + done.out
+    return done
+
+
+def smarter(folder: Path, *arguments: str) -> Run:
+    return run(Path("/"), str(folder / ".venv" / "bin" / "smarter"), *arguments)
+
+
+def processes_of(folder: Path) -> dict[int, str]:
+    """Live processes that were started from this checkout or work in it."""
+    found = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            argv = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            places = [argv, str((entry / "exe").readlink()), str((entry / "cwd").readlink())]
+        except OSError:
+            continue
+        if any(str(folder) in place for place in places):
+            found[int(entry.name)] = argv
+    return found
+
+
+def screen(done: Run) -> dict[str, str]:
+    return {line[:15].strip(): line[15:].strip() for line in done.out.splitlines() if line.strip()}
+
+
+def test_one_command_leads_to_an_active_host(checkout: Path) -> None:
+    shown = screen(quickstart(checkout))
+    assert shown["Host"].endswith("active")
+    assert shown["Endpoint"].startswith("http")
+    assert float(shown["Price"].split()[0].removeprefix("$")) > 0
+    assert shown["Cost so far"].startswith("$")
+    assert shown["Cluster"].startswith("simulated")
+    assert shown["Stop"].endswith("smarter down")
+    assert smarter(checkout, "status").code == 0
+
+
+def test_a_second_run_changes_nothing(checkout: Path) -> None:
+    quickstart(checkout)
+    before = smarter(checkout, "status").out
+    host = json.loads(smarter(checkout, "get", "llmhosts", "-o", "json").out)
+    shown = screen(quickstart(checkout))
+    assert shown["Host"].endswith("active")
+    assert smarter(checkout, "status").out == before
+    again = json.loads(smarter(checkout, "get", "llmhosts", "-o", "json").out)
+    assert len(again["items"]) == len(host["items"]) == 1
+
+
+def test_the_token_is_private_and_shown_nowhere(checkout: Path) -> None:
+    done = quickstart(checkout)
+    file = checkout / ".smarter" / "cli.json"
+    token = json.loads(file.read_text())["token"]
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    logs = "".join(path.read_text(errors="replace") for path in (checkout / ".smarter" / "logs").iterdir())
+    arguments = "".join(processes_of(checkout).values())
+    assert len(token) > 20
+    assert token not in done.out + done.err + logs + arguments
+
+
+def test_down_leaves_no_process_and_up_finds_the_data_again(checkout: Path) -> None:
+    quickstart(checkout)
+    assert len(processes_of(checkout)) >= 5
+    assert smarter(checkout, "down").code == 0
+    assert processes_of(checkout) == {}
+    assert smarter(checkout, "status").code == 8
+    done = smarter(checkout, "up")
+    assert done.code == 0, done.err
+    hosts = json.loads(smarter(checkout, "get", "llmhosts", "-o", "json").out)
+    assert len(hosts["items"]) == 1
+    assert smarter(checkout, "down").code == 0
+    assert processes_of(checkout) == {}
+
+
+@pytest.mark.control_plane
+def test_the_same_on_a_real_control_plane(checkout: Path) -> None:
+    if run(checkout, str(checkout / "scripts" / "control_plane"), "build", timeout_seconds=1800).code == 3:
+        pytest.skip("the programs of the control plane are not built and there is no Go 1.26 to build them")
+    smarter(checkout, "down")
+    shutil.rmtree(checkout / ".smarter")
+    shown = screen(quickstart(checkout, "--control-plane"))
+    assert shown["Host"].endswith("active")
+    assert "control plane" in shown["Cluster"]
+    kubeconfig = checkout / ".smarter" / "control-plane" / "admin.kubeconfig"
+    env = run(checkout, str(checkout / "scripts" / "control_plane"), "env", "--state", str(kubeconfig.parent)).out
+    listing = (
+        f"{env.strip()}; $KUBEBUILDER_ASSETS/kubectl get deployments -A -l app.kubernetes.io/managed-by=smarter -o name"
+    )
+    assert "deployment.apps/" in run(checkout, "sh", "-c", listing).out
+    assert smarter(checkout, "down").code == 0
+    assert processes_of(checkout) == {}
