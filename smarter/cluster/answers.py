@@ -1,7 +1,7 @@
 """What an answer of a Kubernetes API means for the caller: one of the port's errors.
 
-The real client maps every answer here; the simulated cluster sends its refusals and its scripted faults through the same
-function, so that both speak with one voice.
+The real client maps every answer here; the simulated cluster sends its refusals and its scripted faults through the
+same function, so that both speak with one voice.
 """
 
 from collections.abc import Mapping

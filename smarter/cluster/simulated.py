@@ -1,10 +1,11 @@
 """A Kubernetes cluster that needs no cluster: the port of `port.py` over a SQLite file that processes share.
 
-`apps/clusters` opens it for a cluster of type `simulated`, tests open it with a clock of their own. It keeps time lazily:
-every request first lives through what happened since the last one. Beside the port it has a request log, scripted faults
-and a clock that can be moved, for tests.
+`apps/clusters` opens it for a cluster of type `simulated`, tests open it with a clock of their own. It keeps time
+lazily: every request first lives through what happened since the last one. Beside the port it has a request log,
+scripted faults and a clock that can be moved, for tests.
 """
 
+import builtins
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
@@ -12,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
+from smarter.cluster.nodes import node_info
 from smarter.cluster.port import ClusterInfo
 from smarter.cluster.simulation import api, loop
 from smarter.cluster.simulation.faults import (
@@ -25,7 +27,7 @@ from smarter.cluster.simulation.faults import (
     take_fault,
 )
 from smarter.cluster.simulation.logs import read_logs
-from smarter.cluster.simulation.nodes import DEFAULT_NODES, NodeShape, node_info, node_object, ready_condition
+from smarter.cluster.simulation.nodes import DEFAULT_NODES, NodeShape, node_object, ready_condition
 from smarter.cluster.simulation.store import Store, read_meta, write_meta
 from smarter.cluster.simulation.world import Pace, World
 from smarter.core.errors import PermanentError, TemporaryError
@@ -129,7 +131,7 @@ class SimulatedCluster:
         with self._store.writing() as connection:
             connection.execute("DELETE FROM faults")
 
-    def request_log(self) -> "list[Request]":
+    def request_log(self) -> "builtins.list[Request]":
         with self._store.reading() as connection:
             return read_log(connection)
 
@@ -198,7 +200,7 @@ class SimulatedCluster:
             else:
                 self._finish(world)
             outcome = failure.reason if failure is not None else "lost" if fault is not None else "ok"
-            log_request(connection, self._entry(world.now, verb, kind, namespace, name, dry_run, outcome))
+            log_request(connection, Request(world.now, self._manager, verb, kind, namespace, name, dry_run, outcome))
         if failure is not None:
             raise failure
         if fault is not None:
@@ -216,7 +218,7 @@ class SimulatedCluster:
             except (TemporaryError, PermanentError) as refusal:
                 failure = refusal
             outcome = failure.reason if failure is not None else "lost" if fault is not None else "ok"
-            log_request(connection, self._entry(world.now, verb, kind, namespace, name, False, outcome))
+            log_request(connection, Request(world.now, self._manager, verb, kind, namespace, name, False, outcome))
         if failure is not None:
             raise failure
         if fault is not None:
@@ -240,7 +242,9 @@ class SimulatedCluster:
             return fault
         failure = failure_of(fault, f"{verb} {kind} {name}")
         with self._store.writing() as connection:
-            log_request(connection, self._entry(self.now(), verb, kind, namespace, name, False, failure.reason))
+            log_request(
+                connection, Request(self.now(), self._manager, verb, kind, namespace, name, False, failure.reason)
+            )
         raise failure
 
     def _catch_up(self) -> None:
@@ -264,11 +268,6 @@ class SimulatedCluster:
         offset = float(read_meta(connection, "offset", "0"))
         now = datetime.fromtimestamp(self._clock().timestamp() + offset, UTC)
         return World(connection, now, self._pace, features)
-
-    def _entry(
-        self, at: datetime, verb: str, kind: str, namespace: str, name: str, dry_run: bool, outcome: str
-    ) -> Request:  # noqa: PLR0913 - a log line has that many parts
-        return Request(at, self._manager, verb, kind, namespace, name, dry_run, outcome)
 
 
 def _identity(body: KubernetesObject) -> tuple[str, str, str]:

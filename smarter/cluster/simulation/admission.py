@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from smarter.cluster.simulation import quantity
+from smarter.cluster import quantity
 from smarter.cluster.simulation.pod_security import restricted_faults
 from smarter.cluster.simulation.refusals import forbidden
 from smarter.cluster.simulation.world import World

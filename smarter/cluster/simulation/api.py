@@ -51,7 +51,7 @@ def apply_object(world: World, body: KubernetesObject, *, manager: str, force: b
         return result
     result["metadata"].pop("resourceVersion", None) if live is None else None
     world.put(result, apply.dump_owned(merged.owned))
-    return orjson.loads(orjson.dumps(result))
+    return _copied(result)
 
 
 def get_object(world: World, ref: ObjectRef) -> KubernetesObject | None:
@@ -95,7 +95,7 @@ def _describe(body: Mapping[str, Any]) -> str:
 
 def _read(served: Served, body: KubernetesObject, what: str, quiet: bool) -> dict[str, Any]:
     faults: list[str] = []
-    wanted = read(served.shape, body, "", faults)
+    wanted: dict[str, Any] = read(served.shape, body, "", faults)
     if faults:
         raise refusals.malformed(what, faults, quiet=quiet)
     metadata = wanted.setdefault("metadata", {})
@@ -125,7 +125,7 @@ def _check_namespace(world: World, kind: ObjectKind, namespace: str, what: str) 
 
 
 def _mergeable(live: KubernetesObject | None) -> KubernetesObject:
-    return orjson.loads(orjson.dumps(live)) if live is not None else {}
+    return _copied(live) if live is not None else {}
 
 
 def _completed(
@@ -156,3 +156,8 @@ def _check(world: World, served: Served, live: KubernetesObject | None, result: 
         raise refusals.invalid(what, faults, quiet=served.kind.kind == "Secret")
     if live is None:
         admission.admit(world, result)
+
+
+def _copied(body: KubernetesObject) -> KubernetesObject:
+    copy: KubernetesObject = orjson.loads(orjson.dumps(body))
+    return copy

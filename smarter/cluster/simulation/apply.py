@@ -1,7 +1,7 @@
 """Server-side apply: merging what one manager wants into what is there, by field ownership.
 
-Pure functions over plain values; `api.py` calls `merge_managed`. A field is named by a path of elements: a name, or in a
-list that merges by key, what `shape.element_of` says. A manager owns the paths of the leaves that it sent.
+Pure functions over plain values; `api.py` calls `merge_managed`. A field is named by a path of elements: a name, or in
+a list that merges by key, what `shape.element_of` says. A manager owns the paths of the leaves that it sent.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

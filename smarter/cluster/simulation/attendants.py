@@ -1,10 +1,10 @@
-"""The small controllers: volumes, certificates, ingress addresses, new namespaces, quota figures. `loop.py` calls them."""
+"""The small controllers: volumes, certificates, ingress addresses, new namespaces, quota figures. For `loop.py`."""
 
 import base64
 from datetime import timedelta
 from typing import Any
 
-from smarter.cluster.simulation import quantity
+from smarter.cluster import quantity
 from smarter.cluster.simulation.admission import used_in, write
 from smarter.cluster.simulation.defaults import DEFAULT_STORAGE_CLASS
 from smarter.cluster.simulation.world import World, condition_of, fate_of, is_leaving, set_condition, stamp

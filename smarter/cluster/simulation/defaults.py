@@ -1,5 +1,6 @@
-"""What an API server fills in when an object is stored, so that a comparison with a rendered object sees here what it would
-see on a real cluster. Each function changes its object in place."""
+"""What an API server fills in when an object is stored, so that a comparison with a rendered object sees here what it
+would see on a real cluster. Each function changes its object in place. `api.py` and the controllers call it.
+"""
 
 from collections.abc import Callable, Mapping
 from hashlib import blake2b

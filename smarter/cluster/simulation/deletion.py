@@ -1,4 +1,4 @@
-"""Deleting: who goes at once, who waits for something, and who follows its owner. The API and the controllers call it."""
+"""Deleting: who goes at once, who waits, and who follows its owner. The API and the controllers call it."""
 
 from smarter.cluster.simulation.world import World, is_leaving
 from smarter.core.objects import KubernetesObject

@@ -219,7 +219,7 @@ def _set_progress(
     status: dict[str, Any],
     conditions: list[dict[str, Any]],
 ) -> None:
-    """Complete, still moving, or stuck for longer than progressDeadlineSeconds. `lastUpdateTime` is when it last moved."""
+    """Complete, moving, or stuck for longer than progressDeadlineSeconds; `lastUpdateTime` is when it last moved."""
     if current is None:
         return
     replicas, name = deployment["spec"]["replicas"], current["metadata"]["name"]

@@ -1,5 +1,5 @@
-"""Scripted faults of the simulated cluster, and the log of its requests. Both live in the store, so that a test can reach
-a worker in another process. `simulated.py` consults them at every request.
+"""Scripted faults of the simulated cluster, and the log of its requests. Both live in the store, so that a test can
+reach a worker in another process. `simulated.py` consults them at every request.
 """
 
 import sqlite3
@@ -30,8 +30,8 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Hits requests whose verb (apply, get, list, delete, logs, info), kind and name match the patterns: leaves `skip` of
-    them alone, then hits `times`. `status` 0 is a connection that breaks; None lets the request through, after
+    """Hits requests whose verb (apply, get, list, delete, logs, info), kind and name match the patterns: leaves `skip`
+    of them alone, then hits `times`. `status` 0 is a connection that breaks; None lets the request through, after
     `delay_seconds` of real time. `after` hits when the work is done, so that only the answer is lost."""
 
     verb: str = "*"
@@ -86,7 +86,8 @@ def failure_of(fault: Fault, what: str) -> answers.Failure:
 
 def log_request(connection: sqlite3.Connection, request: Request) -> None:
     connection.execute(
-        "INSERT INTO requests (at, manager, verb, kind, namespace, name, dry_run, outcome) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO requests (at, manager, verb, kind, namespace, name, dry_run, outcome)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (
             request.at.timestamp(),
             request.manager,
@@ -104,4 +105,7 @@ def read_log(connection: sqlite3.Connection) -> list[Request]:
     rows = connection.execute(
         "SELECT at, manager, verb, kind, namespace, name, dry_run, outcome FROM requests ORDER BY id"
     )
-    return [Request(datetime.fromtimestamp(at, UTC), *rest, bool(dry), outcome) for at, *rest, dry, outcome in rows]
+    return [
+        Request(datetime.fromtimestamp(at, UTC), manager, verb, kind, namespace, name, bool(dry), outcome)
+        for at, manager, verb, kind, namespace, name, dry, outcome in rows
+    ]

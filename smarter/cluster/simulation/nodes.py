@@ -1,4 +1,5 @@
-"""The nodes of the simulated cluster: GPU nodes as clouds sell them, and CPU nodes. `simulated.py` puts them in an empty store.
+"""The nodes of the simulated cluster: GPU nodes as clouds sell them, and CPU nodes. `simulated.py` puts them into an
+empty store.
 
 Shapes and GPU counts are those of the built-in compute types; usable memory leaves out what a kubelet keeps for itself.
 """
@@ -7,9 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from smarter.cluster.port import NodeInfo
-from smarter.cluster.simulation import quantity
-from smarter.cluster.simulation.world import World, is_true
+from smarter.cluster.simulation.world import World
 from smarter.core.objects import COMPUTE_LABEL, KubernetesObject
 
 GPU = "nvidia.com/gpu"
@@ -80,15 +79,3 @@ def ready_condition(world: World, ready: bool) -> dict[str, str]:
         "lastTransitionTime": world.timestamp(),
         "lastHeartbeatTime": world.timestamp(),
     }
-
-
-def node_info(node: KubernetesObject) -> NodeInfo:
-    free = (node.get("status") or {}).get("allocatable") or {}
-    return NodeInfo(
-        name=node["metadata"]["name"],
-        labels=dict(node["metadata"].get("labels") or {}),
-        cpu_millis=quantity.millis(free.get("cpu", "0")),
-        memory_bytes=quantity.units(free.get("memory", "0")),
-        gpus=sum(quantity.units(amount) for name, amount in free.items() if name.endswith("/gpu")),
-        ready=is_true(node, "Ready"),
-    )

@@ -1,4 +1,4 @@
-"""The Pod Security Standard `restricted`, as far as it concerns fields that a pod of Smarter may have. Admission calls it."""
+"""The Pod Security Standard `restricted`, as far as it concerns what a pod of Smarter may have. For admission."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from smarter.cluster.simulation import quantity, selectors
+from smarter.cluster import quantity
+from smarter.cluster.simulation import selectors
 from smarter.core.objects import KubernetesObject
 
 Faults = list[str]
@@ -197,7 +198,8 @@ def _resource_faults(resources: Mapping[str, Any], path: str) -> Iterator[str]:
         elif extended and request is not None and request != limit:
             yield f'{path}.requests: Invalid value: "{requests[name]}": must be equal to {name} limit of {limits[name]}'
         elif request is not None and limit is not None and request > limit:
-            yield f'{path}.requests: Invalid value: "{requests[name]}": must be less than or equal to {name} limit of {limits[name]}'
+            text = f"must be less than or equal to {name} limit of {limits[name]}"
+            yield f'{path}.requests: Invalid value: "{requests[name]}": {text}'
         if extended and limit is not None and limit != int(limit):
             yield f'{path}.limits[{name}]: Invalid value: "{limits[name]}": must be an integer'
 

@@ -1,5 +1,5 @@
-"""The scheduler: finds a node for a pod by readiness, selectors, taints, volumes and what is still free, and says why none
-fits. `loop.py` calls `schedule` for every pod without a node.
+"""The scheduler: finds a node for a pod by readiness, selectors, taints, volumes and what is still free, and says why
+none fits. `loop.py` calls `schedule` for every pod without a node.
 """
 
 from collections import Counter
@@ -9,7 +9,8 @@ from typing import Any
 
 import orjson
 
-from smarter.cluster.simulation import quantity, selectors
+from smarter.cluster import quantity
+from smarter.cluster.simulation import selectors
 from smarter.cluster.simulation.admission import requests_of
 from smarter.cluster.simulation.world import World, fate_of, is_true, set_condition
 from smarter.core.objects import KubernetesObject

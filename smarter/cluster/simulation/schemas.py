@@ -1,4 +1,4 @@
-"""Shapes of every kind that the simulated cluster serves. `served_kind` is what the simulated API server knows of a kind."""
+"""Shapes of every kind that the simulated cluster serves; `api.py` looks them up by `served_kind`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,6 @@ from smarter.cluster.simulation.shape import (
     ATOMIC_TEXT_MAP,
     BYTES,
     FLAG,
-    QUANTITY,
     TEXT,
     TEXT_MAP,
     TEXTS,
@@ -157,13 +156,13 @@ _PEERS = Sequence(
     struct(
         podSelector=LABEL_SELECTOR,
         namespaceSelector=LABEL_SELECTOR,
-        ipBlock=struct("cidr", **{"cidr": TEXT, "except": TEXTS}),
+        ipBlock=Struct({"cidr": TEXT, "except": TEXTS}, ("cidr",)),
     )
 )
 _POLICY_PORTS = Sequence(struct(protocol=TEXT, port=WHOLE_OR_TEXT, endPort=WHOLE))
 _NETWORK_POLICY = struct(
     podSelector=LABEL_SELECTOR,
-    ingress=Sequence(struct(**{"ports": _POLICY_PORTS, "from": _PEERS})),
+    ingress=Sequence(Struct({"ports": _POLICY_PORTS, "from": _PEERS})),
     egress=Sequence(struct(ports=_POLICY_PORTS, to=_PEERS)),
     policyTypes=TEXTS,
 )

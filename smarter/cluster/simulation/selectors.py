@@ -1,4 +1,4 @@
-"""Label selectors: the text form of a list request, and the struct form inside objects. Both decide on a map of labels."""
+"""Label selectors: the text form of a list request, and the struct form inside objects. For API and scheduler."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from smarter.cluster.simulation import quantity
+from smarter.cluster import quantity
 
 Faults = list[str]
 

@@ -34,7 +34,9 @@ CREATE TABLE IF NOT EXISTS requests (
   id INTEGER PRIMARY KEY, at REAL NOT NULL, manager TEXT NOT NULL, verb TEXT NOT NULL, kind TEXT NOT NULL,
   namespace TEXT NOT NULL, name TEXT NOT NULL, dry_run INTEGER NOT NULL, outcome TEXT NOT NULL
 );
-CREATE TABLE IF NOT EXISTS faults (id INTEGER PRIMARY KEY, script TEXT NOT NULL, skip INTEGER NOT NULL, remaining INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS faults (
+  id INTEGER PRIMARY KEY, script TEXT NOT NULL, skip INTEGER NOT NULL, remaining INTEGER NOT NULL
+);
 """
 _INHERITED: list[sqlite3.Connection] = []
 """Connections of a parent process. Closing one in a child is not safe, so they are kept from the garbage collector."""
@@ -82,7 +84,7 @@ class Store:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         connection.execute("PRAGMA journal_mode = WAL")
-        # A machine that loses power may lose the last seconds of a simulation, which is no loss; a killed process loses none.
+        # Losing power may lose the last seconds of a simulation, which is no loss; a killed process loses nothing.
         connection.execute("PRAGMA synchronous = OFF")
         connection.execute("PRAGMA cache_size = -32768")
         connection.executescript(_SCHEMA)

@@ -185,7 +185,8 @@ class World:
 
     def _bodies(self, where: str, *values: str) -> list[KubernetesObject]:
         """In the order in which they were made."""
-        rows = self.connection.execute(f"SELECT body FROM objects WHERE {where} ORDER BY rowid", values)  # noqa: S608 - fixed texts of this class
+        query = f"SELECT body FROM objects WHERE {where} ORDER BY rowid"  # noqa: S608 - `where` is a text of this class
+        rows = self.connection.execute(query, values)
         return [orjson.loads(body) for (body,) in rows]
 
     def _notice(self, key: Key, metadata: Mapping[str, Any]) -> None:
@@ -219,7 +220,7 @@ def hash_text(text: str) -> str:
 
 
 def fate_of(body: KubernetesObject) -> str:
-    return (body["metadata"].get("labels") or {}).get(FATE_LABEL, "none")
+    return str((body["metadata"].get("labels") or {}).get(FATE_LABEL, "none"))
 
 
 def is_leaving(body: KubernetesObject) -> bool:
