@@ -82,10 +82,21 @@ class Engine:
     """(spec, weights, served model name) to what runs."""
     check: Callable[[Any], list[Problem]]
     """Rules of this engine over the spec: quantization, dtype, files, managed arguments."""
+    managed_args: dict[str, str] = field(default_factory=dict)
+    """Canonical flag names (with leading dashes) to the manifest field that sets them; refused in `args`."""
     reserved_args: frozenset[str] = frozenset()
-    """Canonical flag names (with leading dashes) that manifests may not set through `args`."""
+    """Further flags that manifests may not set through `args`."""
+    reserved_arg_prefixes: tuple[str, ...] = ()
     arg_aliases: dict[str, str] = field(default_factory=dict)
+    """Other spellings of managed and reserved flags to the canonical one."""
+    abbreviates: bool = False
+    """Whether the server takes the beginning of a long flag for the flag, as argparse does."""
+    free_args: frozenset[str] = frozenset()
+    """Flags of their own right that are the beginning of a managed or reserved one."""
     env_prefixes: tuple[str, ...] = ()
-    """Prefixes of environment variables that manifests may set; all others are refused."""
+    """Beginnings of the variables that the server and its libraries read; others pass with a warning."""
     reserved_env: frozenset[str] = frozenset()
-    needs_gpu: bool = False
+    """Variables that manifests may not set, beside those that none may set (`core/arguments.py`)."""
+    reserved_env_prefixes: tuple[str, ...] = ()
+    reserves_context: bool = False
+    """Whether the server takes the memory of a whole context for each concurrent request at its start."""

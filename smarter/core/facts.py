@@ -50,6 +50,8 @@ class ComputeFact:
     price_date: str = ""
     max_nodes: int = 1
     node_labels: Mapping[str, str] = field(default_factory=dict)
+    tolerations: tuple[Mapping[str, str], ...] = ()
+    """Of the taints that these nodes carry, in the form that pods have them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,8 @@ class Environment:
     cpu_quota: str = "512"
     memory_quota: str = "4Ti"
     storage_quota: str = "20Ti"
+    service_accounts: tuple[str, ...] = ()
+    """Kubernetes service accounts that manifests may name, beside the one without rights that every pod has."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ One file in `smarter/sources/` ends in `SOURCE = Source(...)`. A source answers 
 know where they came from.
 """
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +31,7 @@ class Weights:
     folder: str
     file: str | None = None
     fetch: Fetch | None = None
-    """None: nothing is to be brought, the volume already holds the model."""
+    """None: nothing is to be brought or looked for."""
 
     @property
     def path(self) -> str:
@@ -43,3 +44,14 @@ class Source:
     weights: Callable[[Any], Weights]
     """Of the spec."""
     check: Callable[[Any], list[Problem]]
+    revisions: bool = False
+    """Whether `model.revision` means something here."""
+    tokens: bool = False
+    """Whether `model.tokenSecret` means something here."""
+    brings: bool = True
+    """False where the volume holds the model before the host exists: it is mounted for reading only."""
+
+
+def weights_key(source: str, repository: str, revision: str, file: str) -> str:
+    """The folder name of a model on a volume: the same model is brought once, another one never overwrites it."""
+    return hashlib.sha256("\0".join((source, repository, revision, file)).encode()).hexdigest()[:16]

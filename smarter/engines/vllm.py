@@ -1,0 +1,218 @@
+"""vLLM: serves safetensors repositories on GPUs, with paged attention and continuous batching.
+
+Facts are those of vLLM 0.33. Its parser abbreviates flags, takes `_` for `-`, and lets the last of two equal flags win.
+"""
+
+import re
+from typing import Any
+
+from smarter.core.arguments import canonical_flag
+from smarter.core.engine import Engine, Images, Launch, Probe, Termination, User
+from smarter.core.problems import Problem, warning
+from smarter.core.source import Weights
+
+_PRECISIONS = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
+_DTYPES = {"auto": "auto", "half": "float16", "float16": "float16", "bfloat16": "bfloat16", "float": "float32"}
+_DTYPES |= {"float32": "float32"}
+_SHARD = re.compile(r"-\d{5}-of-\d{5}\.gguf")
+_DRAIN_SECONDS = 30
+_PRE_STOP_SECONDS = 15
+
+
+def launch(spec: Any, weights: Weights, served_name: str) -> Launch:
+    engine, resources = spec.engine, spec.resources
+    # An image of an earlier generation starts another program by itself; naming it serves both. A context that is left
+    # out is fitted to the memory, since the model's own often does not fit and then stops the start.
+    args = [weights.path, "--served-model-name", served_name, "--host", "0.0.0.0", "--port", str(engine.port)]  # noqa: S104, the pod's network policy guards the port
+    args += ["--max-model-len", str(engine.contextLength or "auto")]
+    args += ["--tensor-parallel-size", str(engine.tensorParallelSize or max(resources.gpuCount, 1))]
+    if engine.gpuMemoryUtilization is not None:
+        args += ["--gpu-memory-utilization", f"{engine.gpuMemoryUtilization:g}"]
+    if engine.maxConcurrentRequests is not None:
+        args += ["--max-num-seqs", str(engine.maxConcurrentRequests)]
+    dtype = engine.dtype or _PRECISIONS.get(spec.model.quantization)
+    if dtype is not None:
+        args += ["--dtype", dtype]
+    if spec.model.task == "embedding":
+        args += ["--runner", "pooling"]
+    if engine.trustRemoteCode:
+        args.append("--trust-remote-code")
+    args += ["--shutdown-timeout", str(_DRAIN_SECONDS)]
+    env = {
+        "HF_HUB_OFFLINE": "1",
+        "HOME": "/home/vllm",
+        # Without it the server gives up after 600 s, whatever the manifest allows.
+        "VLLM_ENGINE_READY_TIMEOUT_S": str(spec.healthCheck.startupTimeoutSeconds),
+        "VLLM_MEDIA_URL_ALLOW_REDIRECTS": "0",
+        "VLLM_NO_USAGE_STATS": "1",
+    }
+    return Launch(("vllm", "serve"), tuple(args), env, {"VLLM_API_KEY": "api-key"})
+
+
+def termination(_spec: Any) -> Termination:
+    """Traffic is led away, then running requests have half a minute to end, then the process a quarter of one."""
+    return Termination(_PRE_STOP_SECONDS + _DRAIN_SECONDS + 15, pre_stop_sleep_seconds=_PRE_STOP_SECONDS)
+
+
+def check(spec: Any) -> list[Problem]:
+    return [*_format_problems(spec), *_precision_problems(spec), *_parallel_problems(spec), *_tool_problems(spec)]
+
+
+def _format_problems(spec: Any) -> list[Problem]:
+    model, engine = spec.model, spec.engine
+    is_gguf = (model.file or "").lower().endswith(".gguf")
+    if (is_gguf or model.quantization == "gguf") and engine.image is None:
+        path = "spec.model.file" if is_gguf else "spec.model.quantization"
+        words = "vllm's image cannot load GGUF files. Use the engine llama_cpp, or name an image with vllm-gguf-plugin."
+        return [Problem("format", path, words)]
+    if is_gguf and _SHARD.search(model.file):
+        return [Problem("shard", "spec.model.file", "vllm needs a GGUF file in one part.")]
+    if model.file is not None and not is_gguf:
+        words = "vllm loads a whole repository. Leave the file out."
+        return [Problem("format", "spec.model.file", words)]
+    return []
+
+
+def _precision_problems(spec: Any) -> list[Problem]:
+    dtype = spec.engine.dtype
+    if dtype is None:
+        return []
+    if dtype not in _DTYPES:
+        return [Problem("dtype", "spec.engine.dtype", f"vllm knows the formats {', '.join(_DTYPES)}.")]
+    stored = _PRECISIONS.get(spec.model.quantization)
+    if stored and _DTYPES[dtype] not in ("auto", stored):
+        words = f"This contradicts the quantization {spec.model.quantization} of the model. Leave one of them out."
+        return [Problem("dtype", "spec.engine.dtype", words)]
+    return []
+
+
+def _parallel_problems(spec: Any) -> list[Problem]:
+    gpus, size = spec.resources.gpuCount, spec.engine.tensorParallelSize
+    path = "spec.engine.tensorParallelSize"
+    problems = []
+    if size is not None and size < gpus and not _spreads_otherwise(spec):
+        words = f"{gpus - size} of the {gpus} GPUs of each replica would idle. Leave this out to use all of them."
+        problems.append(warning("idle_gpus", path, words))
+    if (size or gpus) not in (0, 1, 2, 4, 8, 16):
+        words = "The attention heads of most models cannot be divided by this number, and vllm then stops at start."
+        problems.append(warning("uneven_split", path if size else "spec.resources.gpuCount", words))
+    return problems
+
+
+def _spreads_otherwise(spec: Any) -> bool:
+    other = {"--pipeline-parallel-size", "--data-parallel-size"}
+    return any(canonical_flag(argument, ENGINE) in other for argument in spec.engine.args or ())
+
+
+def _tool_problems(spec: Any) -> list[Problem]:
+    if not spec.model.capabilities.functionCalling:
+        return []
+    given = {canonical_flag(argument, ENGINE) for argument in spec.engine.args or ()}
+    missing = [flag for flag in ("--enable-auto-tool-choice", "--tool-call-parser") if flag not in given]
+    if not missing:
+        return []
+    words = f"Without {' and '.join(missing)} in the arguments of the engine, vllm does not read tool calls."
+    return [warning("tool_calls", "spec.model.capabilities.functionCalling", words)]
+
+
+ENGINE = Engine(
+    name="vllm",
+    images=Images(gpu="vllm/vllm-openai:v0.33.0", cpu=None),
+    port=8000,
+    health=Probe("/health"),
+    api_formats=("openai_compatible",),
+    tasks=("text-generation", "embedding"),
+    sources=("huggingface", "s3", "url", "pvc"),
+    authenticates=True,
+    # The key guards /v1 only: /invocations, /tokenize, /score and others answer without one and are never exposed.
+    public_paths={"openai_compatible": ("/v1",)},
+    metrics_path="/metrics",
+    # The image's own user, whose home belongs to the group 0. The hook that brings GPU drivers into the container may
+    # write to its root.
+    user=User(uid=2000, gid=0, fs_group=0, read_only_root=False),
+    writable={"home": "/home/vllm", "tmp": "/tmp"},  # noqa: S108, a volume of the pod's own
+    termination=termination,
+    launch=launch,
+    check=check,
+    managed_args={
+        "--model": "spec.model.repository",
+        "--served-model-name": "spec.model.servedName",
+        "--revision": "spec.model.revision",
+        "--port": "spec.engine.port",
+        "--max-model-len": "spec.engine.contextLength",
+        "--tensor-parallel-size": "spec.engine.tensorParallelSize",
+        "--gpu-memory-utilization": "spec.engine.gpuMemoryUtilization",
+        "--max-num-seqs": "spec.engine.maxConcurrentRequests",
+        "--dtype": "spec.engine.dtype",
+        "--runner": "spec.model.task",
+        "--trust-remote-code": "spec.engine.trustRemoteCode",
+        "--api-key": "spec.network.apiKeySecret",
+        "--hf-token": "spec.model.tokenSecret",
+    },
+    reserved_args=frozenset(
+        {
+            "--allowed-local-media-path",
+            "--config",
+            "--download-dir",
+            "--headless",
+            "--host",
+            "--io-processor-plugin",
+            "--logits-processors",
+            "--middleware",
+            "--profiler-config",
+            "--reasoning-parser-plugin",
+            "--root-path",
+            "--scheduler-cls",
+            "--shutdown-timeout",
+            "--ssl-ca-certs",
+            "--ssl-certfile",
+            "--ssl-keyfile",
+            "--tool-parser-plugin",
+            "--tool-server",
+            "--trust-request-chat-template",
+            "--uds",
+            "--worker-cls",
+            "--worker-extension-cls",
+        }
+    ),
+    arg_aliases={"-tp": "--tensor-parallel-size", "-dp": "--data-parallel-size", "-pp": "--pipeline-parallel-size"},
+    abbreviates=True,
+    free_args=frozenset({"--reasoning-parser"}),
+    env_prefixes=(
+        "VLLM_",
+        "FLASHINFER_",
+        "HF_HUB_",
+        "HIP_",
+        "HSA_",
+        "MKL_",
+        "NCCL_",
+        "OMP_",
+        "OTEL_",
+        "PYTORCH_",
+        "RAY_",
+        "ROCM_",
+        "SAFETENSORS_",
+        "TOKENIZERS_",
+        "TORCH",
+        "TRANSFORMERS_",
+        "TRITON_",
+        "TZ",
+    ),
+    reserved_env=frozenset(
+        {
+            "HF_HUB_OFFLINE",
+            "TRANSFORMERS_OFFLINE",
+            "VLLM_ALLOW_INSECURE_SERIALIZATION",
+            "VLLM_ALLOW_RUNTIME_LORA_UPDATING",
+            "VLLM_API_KEY",
+            "VLLM_ENGINE_READY_TIMEOUT_S",
+            "VLLM_HOST_IP",
+            "VLLM_MEDIA_URL_ALLOW_REDIRECTS",
+            "VLLM_NO_USAGE_STATS",
+            "VLLM_PLUGINS",
+            "VLLM_PORT",
+            "VLLM_SERVER_DEV_MODE",
+            "VLLM_TORCH_PROFILER_DIR",
+        }
+    ),
+)

@@ -1,0 +1,171 @@
+"""An LLMHost to the objects that should exist for it."""
+
+from typing import Any
+
+from pydantic import SecretStr
+
+from smarter.core.engine import Probe
+from smarter.core.errors import PermanentError
+from smarter.core.facts import ComputeFact, Facts
+from smarter.core.objects import KubernetesObject
+from smarter.core.quantities import parse_bytes
+from smarter.kinds.sam.llm_host.host import Host, block, host_of, shm_bytes
+from smarter.kinds.sam.llm_host.placing import chosen_compute
+from smarter.models.sam.llm_host import SAMLLMHost
+from smarter.render.deployment import Rollout, deployment
+from smarter.render.identity import Identity
+from smarter.render.ingress import certificate, ingress
+from smarter.render.pod import Pod, Probes, Resources, Scheduling
+from smarter.render.secret import API_KEY, WEIGHTS_TOKEN, joint_checksum, secret
+from smarter.render.service import service
+from smarter.render.volume import claim
+
+
+def render(manifest: SAMLLMHost, facts: Facts) -> list[KubernetesObject]:
+    host = host_of(manifest)
+    identity = host.identity(facts)
+    volume = [_claim(host, identity, facts)] if host.own_claim else []
+    if not facts.deployed:
+        return volume if block(host.spec.storage).retain else []
+    compute = chosen_compute(host, facts.computes).compute
+    if compute is None:
+        raise PermanentError("No node type is large enough.", reason="NoCompute")
+    values = {key: usable(facts, name) for key, name in _secret_names(host).items()}
+    objects = [secret(identity, values)] if values else []
+    objects += [*volume, _deployment(host, identity, facts, compute), service(identity)]
+    return objects + _public(host, identity, facts)
+
+
+def _secret_names(host: Host) -> dict[str, str]:
+    """Keys of the Secret object to names of Smarter Secrets."""
+    names = {API_KEY: host.key_secret, WEIGHTS_TOKEN: host.spec.model.tokenSecret if host.source.tokens else None}
+    return {key: name for key, name in names.items() if name}
+
+
+def usable(facts: Facts, name: str) -> SecretStr:
+    """The value without blanks and line ends around it, which get there when values are copied from files."""
+    fact = facts.secrets.get(name)
+    value = fact.value.get_secret_value().strip() if fact else ""
+    if not value:
+        raise PermanentError(f"The Secret {name} does not exist, has expired or is empty.", reason="SecretMissing")
+    return SecretStr(value)
+
+
+def _claim(host: Host, identity: Identity, facts: Facts) -> KubernetesObject:
+    storage = block(host.spec.storage)
+    storage_class = storage.storageClass or facts.environment.storage_class
+    return claim(identity, storage.accessMode, parse_bytes(storage.size), storage_class)
+
+
+def _deployment(host: Host, identity: Identity, facts: Facts, compute: ComputeFact) -> KubernetesObject:
+    names = _secret_names(host)
+    storage = block(host.spec.storage)
+    rollout = Rollout(
+        replicas=block(host.spec.scaling).replicas,
+        exclusive_volume=storage.accessMode == "ReadWriteOnce",
+        scarce=host.need.gpu_count > 0,
+    )
+    return deployment(
+        identity,
+        _pod(host, identity, facts, compute),
+        rollout,
+        compute=compute.name,
+        checksum=joint_checksum({key: facts.secrets[name].checksum for key, name in names.items()}) if names else None,
+        fetches=host.source.brings,
+    )
+
+
+def _pod(host: Host, identity: Identity, facts: Facts, compute: ComputeFact) -> Pod:
+    spec, engine = host.spec, host.engine
+    storage = block(spec.storage)
+    weights = host.source.weights(spec)
+    return Pod(
+        image=image_of(host),
+        launch=engine.launch(spec, weights, host.served_name),
+        port=block(spec.engine.port),
+        probes=_probes(host),
+        resources=_resources(host),
+        scheduling=_scheduling(host, compute),
+        termination=engine.termination(spec),
+        user=engine.user,
+        weights=weights,
+        claim=storage.existingClaim or identity.name,
+        claim_read_only=not host.source.brings,
+        fetch_image=facts.environment.fetch_image,
+        secret_name=identity.name,
+        secret_keys=frozenset(_secret_names(host)),
+        extra_args=tuple(spec.engine.args or ()),
+        extra_env=spec.engine.env or {},
+        writable=engine.writable,
+    )
+
+
+def image_of(host: Host) -> str:
+    images = host.engine.images
+    image = host.spec.engine.image or (images.gpu if host.need.gpu_count else images.cpu)
+    if image is None:
+        raise PermanentError(f"{host.engine.name} has no image for this hardware.", reason="NoImage")
+    return image
+
+
+def _probes(host: Host) -> Probes:
+    """A path in the manifest holds for all probes."""
+    check, engine = block(host.spec.healthCheck), host.engine
+    health = Probe(check.path, engine.health.timeout_seconds) if check.path else engine.health
+    return Probes(
+        health=health,
+        readiness=None if check.path else engine.readiness,
+        period_seconds=check.periodSeconds,
+        startup_timeout_seconds=check.startupTimeoutSeconds,
+    )
+
+
+def _resources(host: Host) -> Resources:
+    need = host.need
+    return Resources(
+        cpu_millis=need.cpu_millis,
+        memory_bytes=need.memory_bytes,
+        shm_bytes=shm_bytes(host.spec),
+        gpu_count=need.gpu_count,
+        gpu_resource=need.gpu_resource,
+    )
+
+
+def _scheduling(host: Host, compute: ComputeFact) -> Scheduling:
+    """The node type's own labels win over those of the manifest."""
+    resources = block(host.spec.resources)
+    scheduling: dict[str, Any] = {
+        "node_selector": {**(resources.nodeSelector or {}), **compute.node_labels},
+        "tolerations": _tolerations(host, compute),
+    }
+    if resources.serviceAccountName:
+        scheduling["service_account"] = resources.serviceAccountName
+    return Scheduling(**scheduling)
+
+
+def _tolerations(host: Host, compute: ComputeFact) -> list[dict[str, Any]]:
+    resources = block(host.spec.resources)
+    wanted: list[dict[str, Any]] = []
+    if resources.gpuCount:
+        wanted.append({"key": resources.gpuResource, "operator": "Exists"})
+    wanted += [_in_order(toleration) for toleration in (*compute.tolerations, *(resources.tolerations or ()))]
+    kept: list[dict[str, Any]] = []
+    for toleration in wanted:
+        if toleration not in kept:
+            kept.append(toleration)
+    return kept
+
+
+def _in_order(toleration: Any) -> dict[str, Any]:
+    fields = ("key", "operator", "value", "effect", "tolerationSeconds")
+    return {name: toleration[name] for name in fields if toleration.get(name) is not None}
+
+
+def _public(host: Host, identity: Identity, facts: Facts) -> list[KubernetesObject]:
+    if not block(host.spec.network).ingress:
+        return []
+    name = host.public_host(facts)
+    objects = [ingress(identity, name, host.engine.public_paths[host.api_format], facts.environment)]
+    if "cert-manager" in facts.features:
+        objects.append(certificate(identity, name, facts.environment))
+    return objects

@@ -1,0 +1,44 @@
+"""Weights from a repository on the Hugging Face Hub, brought to the volume once and pinned to a revision there."""
+
+import re
+from typing import Any
+
+from smarter.core.plain_words import relative_path_problem, word_problem
+from smarter.core.problems import Problem
+from smarter.core.source import MODELS_MOUNT, Fetch, Source, Weights, weights_key
+
+_REPOSITORY = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}", re.ASCII)
+_SHARD = re.compile(r".*-(\d{5})-of-\d{5}\.[A-Za-z0-9]+", re.ASCII)
+_DEFAULT_REVISION = "main"
+
+
+def weights(spec: Any) -> Weights:
+    model = spec.model
+    revision = model.revision or _DEFAULT_REVISION
+    folder = f"{MODELS_MOUNT}/{weights_key('huggingface', model.repository, revision, model.file or '')}"
+    args = ["--source", "huggingface", "--repository", model.repository, "--revision", revision]
+    if model.file is not None:
+        # A file that is the first part of a set brings the set.
+        args += ["--file", model.file]
+    return Weights(folder, model.file, Fetch((*args, "--target", folder), token_env="HF_TOKEN"))
+
+
+def check(spec: Any) -> list[Problem]:
+    model = spec.model
+    problems: list[Problem | None] = []
+    owner_and_name = model.repository
+    if not _REPOSITORY.fullmatch(owner_and_name) or owner_and_name.startswith("-") or ".." in owner_and_name:
+        words = "A Hugging Face repository is written owner/name, for example Qwen/Qwen3-8B."
+        problems.append(Problem("repository", "spec.model.repository", words))
+    if model.file is not None:
+        problems.append(relative_path_problem(model.file, "spec.model.file"))
+        shard = _SHARD.fullmatch(model.file)
+        if shard and int(shard[1]) != 1:
+            words = "Name the first part of a file that is split, which ends in -00001-of- and the number of parts."
+            problems.append(Problem("shard", "spec.model.file", words))
+    if model.revision is not None:
+        problems.append(word_problem(model.revision, "spec.model.revision"))
+    return [problem for problem in problems if problem]
+
+
+SOURCE = Source(name="huggingface", weights=weights, check=check, revisions=True, tokens=True)

@@ -1,0 +1,88 @@
+"""Weights from one public https address, which is a single file.
+
+Smarter itself never opens the address. The fetch program does, in a pod whose network reaches public addresses only;
+the rules here refuse what is plainly not public, so that the user hears of it at once.
+"""
+
+import ipaddress
+import re
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+
+from smarter.core.plain_words import relative_path_problem
+from smarter.core.problems import Problem
+from smarter.core.source import MODELS_MOUNT, Fetch, Source, Weights, weights_key
+
+_ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".zip")
+_HOST = re.compile(r"(?=.{1,253}\Z)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]", re.ASCII)
+_ADDRESS = re.compile(r"[!-~]+", re.ASCII)
+_UNSAFE = frozenset("\"'`$;|<>(){}\\*!^")
+_PRIVATE_ZONES = ("local", "localhost", "internal", "intranet", "lan", "corp", "home", "svc", "arpa", "test", "invalid")
+_PATH = "spec.model.repository"
+
+
+def weights(spec: Any) -> Weights:
+    model = spec.model
+    folder = f"{MODELS_MOUNT}/{weights_key('url', model.repository, '', model.file or '')}"
+    file = model.file or urlsplit(model.repository).path.rpartition("/")[2]
+    args = ("--source", "url", "--repository", model.repository, "--file", file, "--target", folder)
+    return Weights(folder, file, Fetch(args))
+
+
+def check(spec: Any) -> list[Problem]:
+    model = spec.model
+    problems = [_address_problem(model.repository)]
+    if model.file is not None:
+        problems.append(relative_path_problem(model.file, "spec.model.file"))
+    if model.repository.partition("?")[0].lower().endswith(_ARCHIVES):
+        words = "Archives are not unpacked. Name the address of a single file."
+        problems.append(Problem("archive", _PATH, words))
+    return [problem for problem in problems if problem]
+
+
+def _address_problem(address: str) -> Problem | None:
+    words = _address_fault(address)
+    return Problem("address", _PATH, words) if words else None
+
+
+def _address_fault(address: str) -> str | None:
+    if not _ADDRESS.fullmatch(address) or _UNSAFE & set(address):
+        return "An address has no blanks, quotes, backslashes or other characters that must be written as %xx."
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        return "This is not an address such as https://example.com/model.gguf."
+    if parts.scheme != "https":
+        return "Weights come from an https address only."
+    if parts.username is not None or parts.password is not None or "@" in parts.netloc:
+        return "An address may not hold a user name or password."
+    if port not in (None, 443):
+        return "Weights come from port 443 only, the usual one of https."
+    if parts.fragment:
+        return "An address of weights has no part after '#'."
+    return _host_fault(parts.hostname or "") or _path_fault(parts)
+
+
+def _host_fault(host: str) -> str | None:
+    try:
+        return None if ipaddress.ip_address(host).is_global else "This address is not a public one."
+    except ValueError:
+        pass
+    if not _HOST.fullmatch(host):
+        return "The host of the address must be a public name such as example.com."
+    if host.rpartition(".")[2] in _PRIVATE_ZONES or ".svc." in host:
+        return "The host of the address is not a public one."
+    return None
+
+
+def _path_fault(parts: SplitResult) -> str | None:
+    if parts.path.endswith("/") or not parts.path:
+        return "The address must name a file, not a folder."
+    segments = parts.path.lower().replace("%2e", ".").replace("%2f", "/").replace("%5c", "/").split("/")
+    if ".." in segments or segments[-1].startswith("-") or "%" in parts.path.rpartition("/")[2]:
+        return "The path of the address may not hold '..', nor a file name with '%' or with a hyphen at its start."
+    return None
+
+
+SOURCE = Source(name="url", weights=weights, check=check)
