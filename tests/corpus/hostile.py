@@ -124,6 +124,7 @@ def _scalars() -> Iterator[tuple[str, bytes, str | None]]:
     yield "word_yes", _in_spec(b"yes"), None
     yield "underscore_number", _in_spec(b"1_000"), None
     yield "float_overflow", _in_spec(b"1e400"), "number_out_of_range"
+    yield "float_60000_digits", _in_spec(b"1." + b"9" * 60_000), "number_out_of_range"
     yield "float_infinity", _in_spec(b".inf"), "number_not_finite"
     yield "float_minus_infinity", _in_spec(b"-.Inf"), "number_not_finite"
     yield "float_nan", _in_spec(b".nan"), "number_not_finite"

@@ -122,17 +122,18 @@ def test_a_cut_connection_is_resumed_where_it_broke(fetch: Fetch, site: Site, ta
     assert site.bytes_sent < len(WEIGHTS) + 5000
 
 
-def test_a_file_that_changed_in_between_is_begun_again(fetch: Fetch, site: Site, target: Path) -> None:
+@pytest.mark.parametrize("later", [WEIGHTS[::-1], b"much shorter"], ids=["other", "shorter"])
+def test_a_file_that_changed_in_between_is_begun_again(fetch: Fetch, site: Site, target: Path, later: bytes) -> None:
     url = f"{site.url}/weights.gguf"
     site.files["weights.gguf"] = WEIGHTS
 
     def swap(handler: object) -> bool:
-        site.files["weights.gguf"] = WEIGHTS[::-1]
+        site.files["weights.gguf"] = later
         return False
 
     site.faults += [("weights.gguf", cut(1_500_000)), ("weights.gguf", swap)]
     assert fetch("--source", "url", "--repository", url, hub=False).code == 0
-    assert (target / "weights.gguf").read_bytes() == WEIGHTS[::-1]
+    assert (target / "weights.gguf").read_bytes() == later
 
 
 @pytest.mark.parametrize("weakness", ["ranges", "etags"])
