@@ -3,12 +3,13 @@
 A client is made after a fork and never shared with the parent, because connection pools do not survive one.
 """
 
+import ipaddress
 import os
 import threading
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.conf import settings
@@ -18,7 +19,9 @@ from pydantic import SecretStr
 from smarter.apps.clusters.models import Cluster
 from smarter.apps.secrets import services as secret_services
 from smarter.cluster import port
-from smarter.core.errors import TemporaryError
+from smarter.cluster.kubernetes import KubernetesCluster, connection_from_kubeconfig
+from smarter.cluster.simulated import open_simulated
+from smarter.core.errors import PermanentError, TemporaryError
 
 Mark = tuple[Any, ...]
 
@@ -51,9 +54,23 @@ def close_all() -> None:
         client.close()
 
 
-def check_kubeconfig(value: SecretStr) -> None:
-    """PermanentError for credentials that cannot be used, above all such that would run a program or read a file."""
-    import_module("smarter.cluster.kubernetes").connection_from_kubeconfig(value.get_secret_value())
+def check_kubeconfig(value: SecretStr, *, allow_loopback: bool) -> None:
+    """PermanentError for credentials that cannot be used, above all such that would run a program or read a file.
+    Loopback is where the service's own neighbours listen, so only the platform may have a cluster there."""
+    connection = connection_from_kubeconfig(value.get_secret_value())
+    if not allow_loopback and _is_loopback(urlsplit(connection.server).hostname or ""):
+        raise PermanentError(
+            "The cluster's address is this machine's own, which only the platform may use.", reason="Invalid"
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host.rstrip(".").lower().endswith("localhost")
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback
 
 
 def simulated_path(cluster: Cluster) -> Path:
@@ -84,14 +101,11 @@ def _open_kubernetes(cluster: Cluster) -> port.Cluster:
     fact = secret_services.use(cluster.account, [name], "cluster").get(name)
     if fact is None:
         raise _no_credentials(cluster)
-    module = import_module("smarter.cluster.kubernetes")
-    client: port.Cluster = module.KubernetesCluster(module.connection_from_kubeconfig(fact.value.get_secret_value()))
-    return client
+    return KubernetesCluster(connection_from_kubeconfig(fact.value.get_secret_value()))
 
 
 def _open_simulated(cluster: Cluster) -> port.Cluster:
-    client: port.Cluster = import_module("smarter.cluster.simulated").open_simulated(simulated_path(cluster))
-    return client
+    return open_simulated(simulated_path(cluster))
 
 
 def _no_credentials(cluster: Cluster) -> TemporaryError:

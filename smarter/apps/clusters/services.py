@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from smarter.apps.accounts.models import Account, User
 from smarter.apps.clusters import connections
-from smarter.apps.clusters.models import Cluster
+from smarter.apps.clusters.models import AccountNamespace, Cluster
 from smarter.apps.secrets import services as secret_services
 from smarter.cluster import port
 from smarter.core.errors import PermanentError, Refused, TemporaryError
@@ -72,6 +72,11 @@ def become_default(cluster: Cluster) -> None:
     Cluster.for_account(cluster.account).filter(is_default=True).exclude(pk=cluster.pk).update(is_default=False)
 
 
+def forget_namespaces(cluster: Cluster) -> None:
+    """With other credentials it may be another cluster, where nothing is prepared yet."""
+    AccountNamespace.all_accounts.filter(cluster=cluster).delete()
+
+
 def ensure_cluster(
     account: Account,
     owner: User,
@@ -86,9 +91,9 @@ def ensure_cluster(
     422 for a kubeconfig that cannot be used."""
     if kubeconfig is not None:
         try:
-            connections.check_kubeconfig(kubeconfig)
+            connections.check_kubeconfig(kubeconfig, allow_loopback=True)
         except PermanentError as error:
-            raise Refused(422, "invalid", f"The kubeconfig cannot be used: {error.message}") from error
+            raise Refused(422, "invalid", error.message) from error
     document = {"type": type, **spec, **({"default": True} if is_default else {})}
     with transaction.atomic():
         secret = None
@@ -109,6 +114,7 @@ def ensure_cluster(
             cluster.generation += 1
             cluster.resource_version += 1
             cluster.modified = timezone.now()
+            forget_namespaces(cluster)
         cluster.type, cluster.kubeconfig_secret, cluster.spec = type, secret, document
         save(cluster, is_default=is_default)
     return cluster
