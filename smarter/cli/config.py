@@ -138,13 +138,13 @@ def connection_for(context: str = "", server: str = "") -> Connection:
     token = os.environ.get("SMARTER_TOKEN", "").strip()
     if name and name not in config.contexts:
         known = ", ".join(sorted(config.contexts)) or "none"
-        raise CommandFailed(exit_codes.NOT_ALLOWED, f"There is no context {name!r}; known: {known}. {LOGIN_FIRST}")
+        raise bad_usage(f"There is no context {name!r}; known: {known}. {LOGIN_FIRST}")
     found = config.contexts.get(name or config.current)
     if address:
         address = checked_server(address)
-        same = found is not None and found.server == address
-        kept = found.token if found and same else _token_for(config, address)
-        return Connection(address, token or kept, name if same else "")
+        if found is not None and found.server == address:
+            return Connection(address, token or found.token, name or config.current)
+        return Connection(address, token or _token_for(config, address))
     if found is None:
         raise CommandFailed(exit_codes.NOT_ALLOWED, f"No server is known. {LOGIN_FIRST}")
     return Connection(checked_server(found.server), token or found.token, name or config.current)

@@ -13,7 +13,7 @@ class CommandFailed(Exception):
         super().__init__(message)
         self.exit_code = exit_code
         self.message = message
-        self.problem = dict(problem) if problem else {"code": _CODES[exit_code], "detail": message}
+        self.problem: dict[str, Any] = dict(problem) if problem else {"code": _CODES[exit_code], "detail": message}
 
 
 _CODES = {

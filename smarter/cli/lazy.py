@@ -5,6 +5,8 @@ asked for its own help or completion, is the real one.
 """
 
 import importlib
+import os
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,17 +16,19 @@ from typer.main import get_group
 
 from smarter.cli import options
 from smarter.cli.failures import CommandFailed
-from smarter.cli.output import print_failure
+from smarter.cli.text import json_text, safe
 
 
 @dataclass(frozen=True)
 class LazyCommand:
-    """`module` has a function `register(app)` that adds the command, maybe among others."""
+    """`module` has a function `register(app)` that adds the command, maybe among others. One that speaks to no server
+    has no use for the options of the others."""
 
     name: str
     module: str
     panel: str
     summary: str
+    is_client: bool = True
 
 
 class LazyGroup(TyperGroup):
@@ -46,17 +50,39 @@ class LazyGroup(TyperGroup):
         entry = next((entry for entry in self.table if entry.name == name), None)
         return name, load(entry) if entry else command, rest
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """By panel, in the order of the table."""
+        for panel in dict.fromkeys(entry.panel for entry in self.table):
+            with formatter.section(panel):
+                formatter.write_dl([(entry.name, entry.summary) for entry in self.table if entry.panel == panel])
+
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except CommandFailed as failure:
-            print_failure(failure, as_json=options.chosen(ctx).output == "json")
+            _print_failure(failure, as_json=options.chosen(ctx).output_format == "json")
             raise typer.Exit(failure.exit_code) from None
 
 
 def load(entry: LazyCommand) -> Any:
-    app = typer.Typer()
+    app = typer.Typer(rich_markup_mode=None)
     importlib.import_module(entry.module).register(app)
     command = get_group(app).commands[entry.name]
-    command.params += options.shared_parameters()
+    if entry.is_client:
+        command.params += options.shared_parameters()
     return command
+
+
+def _print_failure(failure: CommandFailed, *, as_json: bool) -> None:
+    """For people on standard error, and for programs on standard output."""
+    colour = typer.colors.RED if sys.stderr.isatty() and not os.environ.get("NO_COLOR") else None
+    typer.secho(f"error: {safe(failure.message)}", fg=colour, err=True)
+    if as_json:
+        typer.echo(json_text(failure.problem), nl=False)
+
+
+def prepare_streams() -> None:
+    """A character that the terminal's encoding lacks is shown as an escape instead of ending the program."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")

@@ -17,13 +17,13 @@ _KEY = "smarter."
 
 @dataclass(frozen=True)
 class Chosen:
-    """`output` is the format of the command that runs: a failure is printed in the same one."""
+    """`output_format` is that of the command that runs: a failure is printed in the same one."""
 
     context: str = ""
     server: str = ""
     verbose: bool = False
     quiet: bool = False
-    output: str = ""
+    output_format: str = ""
 
 
 def chosen(ctx: typer.Context) -> Chosen:
@@ -72,7 +72,7 @@ OutputOption = Annotated[
 ]
 
 
-def one_of(output: str, *formats: str) -> str:
-    if output not in formats:
-        raise bad_usage(f"-o {output}: this command knows {', '.join(formats)}.")
-    return output
+def one_of(output_format: str, *formats: str) -> str:
+    if output_format not in formats:
+        raise bad_usage(f"-o {output_format}: this command knows {', '.join(formats)}.")
+    return output_format

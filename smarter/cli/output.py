@@ -1,10 +1,8 @@
-"""Prints results, notes and failures. Every command goes through here.
+"""Prints results and notes. Every command goes through here; lazy.py prints failures.
 
 Results go to standard output and everything else to standard error, so that a pipe carries only what was asked for.
-Text that came from a server, a model or a log may hold terminal escape sequences: they are made visible, never obeyed.
 """
 
-import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -14,7 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from smarter.cli.failures import CommandFailed
+from smarter.cli.text import json_text, one_line, safe
 from smarter.core.scalars import resolve_plain
 from smarter.core.text_policy import FORBIDDEN
 
@@ -29,27 +27,6 @@ STYLES = {
     "unchanged": "dim",
 }
 """Colours of single words in tables; only on a terminal, and not where NO_COLOR is set."""
-
-
-def prepare_streams() -> None:
-    """A character that the terminal's encoding lacks is shown as an escape instead of ending the program."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
-
-
-def safe(text: object) -> str:
-    """Line feeds and tabs stay; every other control or reordering character is shown as an escape."""
-    return FORBIDDEN.sub(lambda match: _escape(match.group()), str(text).replace("\r\n", "\n"))
-
-
-def one_line(text: object) -> str:
-    return " ".join(safe(text).split())
-
-
-def _escape(character: str) -> str:
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 def out(text: str, style: str = "") -> None:
@@ -69,9 +46,7 @@ def is_terminal() -> bool:
 
 
 def out_json(data: Any) -> None:
-    """Characters that a terminal would obey are written as escapes of JSON, so the value stays the same."""
-    text = json.dumps(data, indent=2, ensure_ascii=False)
-    print_exactly(FORBIDDEN.sub(lambda match: f"\\u{ord(match.group()):04x}", text) + "\n")
+    print_exactly(json_text(data))
 
 
 def out_yaml(documents: Sequence[Any]) -> None:
@@ -111,18 +86,18 @@ def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _represent_text)
 
 
-def out_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def out_table(titles: Sequence[str], rows: Iterable[Sequence[object]], indent: int = 0) -> None:
     """Columns by width. The last one is not padded, so that no line ends in blanks."""
     lines = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(cell_len(row[index]) for row in [list(titles), *lines]) for index in range(len(titles))]
     console = Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
-    console.print(_row(titles, widths, "bold"))
+    console.print(_row(titles, widths, indent, "bold"))
     for line in lines:
-        console.print(_row(line, widths))
+        console.print(_row(line, widths, indent))
 
 
-def _row(cells: Sequence[str], widths: Sequence[int], style: str = "") -> Text:
-    line = Text()
+def _row(cells: Sequence[str], widths: Sequence[int], indent: int, style: str = "") -> Text:
+    line = Text(" " * indent)
     for index, (cell, width) in enumerate(zip(cells, widths, strict=True)):
         last = index == len(cells) - 1
         line.append(cell, style=style or STYLES.get(cell, ""))
@@ -140,20 +115,3 @@ def out_fields(fields: Mapping[str, object] | Iterable[tuple[str, object]], inde
         out(f"{' ' * indent}{name}{' ' * (width - cell_len(name))}{first}".rstrip(), STYLES.get(first, ""))
         for line in rest:
             out(f"{' ' * (indent + width)}{line}")
-
-
-def money(amount: object, currency: str = "USD", digits: int = 4) -> str:
-    """Amounts come as text, so that no digit is lost on the way."""
-    if amount in (None, ""):
-        return "-"
-    try:
-        number = f"{float(str(amount)):,.{digits}f}"
-    except ValueError:
-        return one_line(amount)
-    return f"${number}" if currency == "USD" else f"{number} {one_line(currency)}"
-
-
-def print_failure(failure: CommandFailed, *, as_json: bool) -> None:
-    note(f"error: {failure.message}", "red")
-    if as_json:
-        out_json(failure.problem)
