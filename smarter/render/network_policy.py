@@ -28,7 +28,6 @@ _NOT_PUBLIC_V4 = (
 # NAT64, 6to4 and Teredo are ways back to IPv4 addresses, private ones among them.
 _NOT_PUBLIC_V6 = (
     "::/96",
-    "::ffff:0:0/96",
     "64:ff9b::/96",
     "64:ff9b:1::/48",
     "100::/64",

@@ -10,8 +10,7 @@ from smarter.core.objects import (
     SECRET,
     SERVICE,
 )
-from smarter.core.problems import errors_of
-from smarter.kinds.sam.llm_host.admit import admit
+from smarter.kinds.sam.llm_host.admit import admit, unreadable
 from smarter.kinds.sam.llm_host.check import check
 from smarter.kinds.sam.llm_host.example import EXAMPLE
 from smarter.kinds.sam.llm_host.host import block, host_of
@@ -34,7 +33,7 @@ def references(manifest: SAMLLMHost) -> tuple[Reference, ...]:
 
 def generated_secrets(manifest: SAMLLMHost) -> tuple[str, ...]:
     """The API key, unless the manifest brings one or opens the host to everybody."""
-    if errors_of(admit(manifest, None)):
+    if unreadable(manifest):
         return ()
     host = host_of(manifest)
     if host.key_secret is None or block(host.spec.network).apiKeySecret:
@@ -43,7 +42,7 @@ def generated_secrets(manifest: SAMLLMHost) -> tuple[str, ...]:
 
 
 def hostnames(manifest: SAMLLMHost, facts: Facts) -> tuple[str, ...]:
-    if errors_of(admit(manifest, None)):
+    if unreadable(manifest):
         return ()
     host = host_of(manifest)
     return (host.public_host(facts),) if block(host.spec.network).ingress else ()

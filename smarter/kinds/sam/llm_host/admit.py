@@ -21,8 +21,7 @@ from smarter.sources import SOURCES
 
 
 def admit(manifest: SAMLLMHost, stored: SAMLLMHost | None) -> list[Problem]:
-    spec = filled(manifest.spec)
-    problems = [*registry_problems(spec), *quantity_problems(spec)]
+    problems = unreadable(manifest)
     if problems:
         return problems
     host = host_of(manifest)
@@ -42,7 +41,13 @@ def admit(manifest: SAMLLMHost, stored: SAMLLMHost | None) -> list[Problem]:
     return problems + (change_problems(host, stored) if stored is not None else [])
 
 
-def registry_problems(spec: Any) -> list[Problem]:
+def unreadable(manifest: SAMLLMHost) -> list[Problem]:
+    """What no other rule can be asked without: known engine and source, amounts that are numbers."""
+    spec = filled(manifest.spec)
+    return [*_registry_problems(spec), *quantity_problems(spec)]
+
+
+def _registry_problems(spec: Any) -> list[Problem]:
     """The schema names all engines and sources of the vocabulary; not each of them has its file yet."""
     problems = []
     if str(spec.engine.name) not in ENGINES:

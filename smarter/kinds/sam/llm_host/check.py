@@ -6,8 +6,8 @@ from decimal import Decimal
 
 from smarter.core.facts import ComputeFact, Facts
 from smarter.core.gpus import compute_capability
-from smarter.core.problems import Problem, errors_of, warning
-from smarter.kinds.sam.llm_host.admit import admit
+from smarter.core.problems import Problem, warning
+from smarter.kinds.sam.llm_host.admit import unreadable
 from smarter.kinds.sam.llm_host.host import Host, block, host_of
 from smarter.kinds.sam.llm_host.memory import verdict
 from smarter.kinds.sam.llm_host.placing import chosen_compute
@@ -21,8 +21,8 @@ _SLOW_FORMATS = {"fp8": "8.9"}
 
 
 def check(manifest: SAMLLMHost, facts: Facts) -> list[Problem]:
-    if errors_of(admit(manifest, None)):
-        return []  # Told already, and a spec that is at fault cannot be placed.
+    if unreadable(manifest):
+        return []  # Told already.
     host = host_of(manifest)
     return [
         *_placement_problems(host, facts),
@@ -33,7 +33,7 @@ def check(manifest: SAMLLMHost, facts: Facts) -> list[Problem]:
 
 
 def _placement_problems(host: Host, facts: Facts) -> list[Problem]:
-    choice = chosen_compute(host, facts.computes)
+    choice = chosen_compute(host, facts)
     if choice.compute is None:
         path = "spec.compute" if host.spec.compute else "spec.resources"
         what = "It does not fit" if host.spec.compute else "No LLMHostCompute is large enough"

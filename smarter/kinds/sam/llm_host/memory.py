@@ -85,7 +85,7 @@ def _bits(host: Host) -> float:
 
 def memory_verdict(manifest: SAMLLMHost, facts: Facts) -> MemoryVerdict | None:
     host = host_of(manifest)
-    compute = chosen_compute(host, facts.computes).compute
+    compute = chosen_compute(host, facts).compute
     return verdict(host, compute) if compute else None
 
 

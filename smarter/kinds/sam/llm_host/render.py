@@ -27,7 +27,7 @@ def render(manifest: SAMLLMHost, facts: Facts) -> list[KubernetesObject]:
     volume = [_claim(host, identity, facts)] if host.own_claim else []
     if not facts.deployed:
         return volume if block(host.spec.storage).retain else []
-    compute = chosen_compute(host, facts.computes).compute
+    compute = chosen_compute(host, facts).compute
     if compute is None:
         raise PermanentError("No node type is large enough.", reason="NoCompute")
     values = {key: usable(facts, name) for key, name in _secret_names(host).items()}

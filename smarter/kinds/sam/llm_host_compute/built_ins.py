@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 class _Gpu(NamedTuple):
     type: str
-    count: int
+    number: int
     memory_gb: int
     """Of each."""
 
@@ -63,7 +63,7 @@ _NODES = (
 
 def _manifest(row: _Node) -> dict[str, Any]:
     size = f"{row.cpu} processors and {row.memory_gib} GiB"
-    about = f"{row.gpu.count} x {row.gpu.type} with {row.gpu.memory_gb} GB, {size}." if row.gpu else f"{size}, no GPU."
+    about = f"{row.gpu.number} x {row.gpu.type} with {row.gpu.memory_gb} GB, {size}." if row.gpu else f"{size}, no GPU."
     source, date = row.source
     return {
         "apiVersion": "smarter.sh/v1",
@@ -83,7 +83,7 @@ def _hardware(row: _Node) -> dict[str, Any]:
         taint = {"key": "smarter.sh/compute", "operator": "Equal", "value": row.name, "effect": "NoSchedule"}
         return {"tolerations": [taint]}
     return {
-        "gpu": {"type": row.gpu.type, "count": row.gpu.count, "memoryGb": row.gpu.memory_gb},
+        "gpu": {"type": row.gpu.type, "count": row.gpu.number, "memoryGb": row.gpu.memory_gb},
         "labels": {"node.kubernetes.io/instance-type": row.instance},
     }
 
