@@ -85,3 +85,7 @@ class Facts:
     """What the cluster has beyond Kubernetes itself, e.g. `cert-manager`."""
     secrets: Mapping[str, SecretFact] = field(default_factory=lambda: NO_SECRETS)
     computes: tuple[ComputeFact, ...] = ()
+    placed_on: str | None = None
+    """The node type that it runs on now. A cheaper one that appears later moves nothing by itself."""
+    node_labels: tuple[Mapping[str, str], ...] = ()
+    """Labels of the nodes that the cluster has, each set once."""

@@ -5,7 +5,7 @@ estimate is 500m and 2 % of the processors, and 1.5 GiB and 3 % of the memory. K
 and the ledger call it for the same answer.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -74,9 +74,12 @@ def _gpus(count: int) -> str:
     return "1 GPU" if count == 1 else f"{count} GPUs"
 
 
-def choose(need: Need, computes: Iterable[ComputeFact]) -> Choice:
+def choose(need: Need, computes: Iterable[ComputeFact], node_labels: Sequence[Mapping[str, str]] = ()) -> Choice:
     """The node type with the lowest price of a node that the pod fits; those without a price come last. Equal prices go
-    to the smaller node, then by name, so that the answer does not depend on the order."""
+    to the smaller node, then by name, so that the answer does not depend on the order.
+
+    Types that the cluster has nodes of, by `node_labels`, go before all others: a cheaper one that is not there would
+    be waited for in vain, unless something adds nodes. Where it has none that fits, something must."""
     fits: list[ComputeFact] = []
     reasons: list[tuple[str, str]] = []
     for compute in computes:
@@ -87,7 +90,14 @@ def choose(need: Need, computes: Iterable[ComputeFact]) -> Choice:
             reasons.append((compute.name, reason))
     if not fits:
         return Choice(None, tuple(sorted(reasons)))
-    return Choice(min(fits, key=_rank))
+    here = [compute for compute in fits if is_present(compute, node_labels)]
+    return Choice(min(here or fits, key=_rank))
+
+
+def is_present(compute: ComputeFact, node_labels: Sequence[Mapping[str, str]]) -> bool:
+    """Whether a cluster with nodes of these labels has one of this type."""
+    wanted = compute.node_labels.items()
+    return any(all(labels.get(key) == value for key, value in wanted) for labels in node_labels)
 
 
 def _rank(compute: ComputeFact) -> tuple[bool, Decimal, int, str]:

@@ -31,6 +31,8 @@ class Cluster(ManifestRow):
     version = models.CharField(max_length=64, blank=True)
     nodes = models.IntegerField(null=True, blank=True)
     gpus = models.IntegerField(null=True, blank=True)
+    node_labels = models.JSONField(default=list, blank=True)
+    """What tells the types of its nodes apart: each set of labels once, without those of one node alone."""
     reachable = models.BooleanField(null=True, blank=True)
     message = models.TextField(blank=True)
     last_checked_at = models.DateTimeField(null=True, blank=True)

@@ -21,6 +21,8 @@ from smarter.core.errors import PermanentError, Refused, TemporaryError
 from smarter.core.facts import Environment
 
 MAX_MESSAGE = 2048
+MAX_LABEL_SETS = 200
+_OF_ONE_NODE = frozenset({"kubernetes.io/hostname", "topology.kubernetes.io/zone"})
 
 
 def client_for(cluster: Cluster) -> port.Cluster:
@@ -146,4 +148,14 @@ def _known(info: port.ClusterInfo) -> dict[str, Any]:
         "features": sorted(info.features),
         "nodes": len(info.nodes),
         "gpus": sum(node.gpus for node in info.nodes),
+        "node_labels": _label_sets(info),
     }
+
+
+def _label_sets(info: port.ClusterInfo) -> list[dict[str, str]]:
+    """At most MAX_LABEL_SETS, so that a strange cluster does not fill the row."""
+    found: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
+    for node in info.nodes:
+        labels = {key: value for key, value in sorted(node.labels.items()) if key not in _OF_ONE_NODE}
+        found.setdefault(tuple(labels.items()), labels)
+    return list(found.values())[:MAX_LABEL_SETS]

@@ -49,8 +49,8 @@ class UsageInterval(models.Model):
             ),
             models.CheckConstraint(condition=Q(share__gt=0) & Q(share__lte=1), name="usage_share_of_one_node"),
             models.CheckConstraint(condition=Q(period__isempty=False), name="usage_period_not_empty"),
-            # One pod is never billed twice for the same moment. The extension that would compare text in such a constraint
-            # is not everywhere, so the uid goes in as a range of one number, its 64-bit hash.
+            # One pod is never billed twice for the same moment. The extension that would compare text in such a
+            # constraint is not everywhere, so the uid goes in as a range of one number, its 64-bit hash.
             ExclusionConstraint(
                 name="usage_no_overlap",
                 expressions=[(_PodRange(F("pod_uid")), RangeOperators.OVERLAPS), ("period", RangeOperators.OVERLAPS)],

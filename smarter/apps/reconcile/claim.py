@@ -74,9 +74,7 @@ def save(held: Claim, fields: dict[str, Any], *, next_check_at: datetime | None)
     """Writes what the work found and gives the lease back. False: the lease was lost, and nothing was written.
 
     An apply that came during the work has set `next_check_at` to its own time; that earlier look is kept."""
-    rows = ResourceState.all_accounts.filter(
-        resource_id=held.resource_id, lease_token=held.token, lease_until__gt=Now()
-    )
+    rows = ResourceState.objects.filter(resource_id=held.resource_id, lease_token=held.token, lease_until__gt=Now())
     look_again = Case(
         When(next_check_at=held.due, then=Value(next_check_at, output_field=DateTimeField())),
         default=F("next_check_at"),

@@ -29,7 +29,7 @@ from smarter.apps.reconcile.outcome import (
 )
 from smarter.apps.reconcile.work import Live, carry_out, newest_generation, objects_left, read_live
 from smarter.apps.resources.events import write_events
-from smarter.apps.resources.models import ResourceState
+from smarter.apps.resources.models import Resource, ResourceState
 from smarter.core import naming
 from smarter.core.conditions import Condition
 from smarter.core.errors import PermanentError, TemporaryError
@@ -57,7 +57,7 @@ def reconcile(resource_id: int | None = None) -> int | None:
     held = claim(resource_id)
     if held is None:
         return None
-    state = ResourceState.all_accounts.select_related("resource__account", "resource__owner", "resource__cluster").get(
+    state = ResourceState.objects.select_related("resource__account", "resource__owner", "resource__cluster").get(
         pk=held.resource_id
     )
     now = timezone.now()
@@ -92,6 +92,7 @@ def _look(held: Claim, state: ResourceState, now: datetime) -> Look:
     if newest_generation(live) > resource.generation:
         raise TemporaryError("a newer generation has been applied already", reason="Stale", delay_seconds=0)
     steps = _plan(found, live)
+    _remember_place(found)
     if not steps.empty:
         _mark_touched(held, state)
         _apply(held, found, steps, live)
@@ -120,11 +121,20 @@ def _plan(found: Gathered, live: Live) -> Plan:
     return plan(desired, live.owned, generation=resource.generation, delete_volumes=not resource.deployed)
 
 
+def _remember_place(found: Gathered) -> None:
+    """What runs stays where it is: the node type is chosen once for a launch, and again only when it no longer fits."""
+    resource = found.resource
+    placement = found.kind.placement(found.manifest, found.facts) if resource.deployed else None
+    name = placement.compute.name if placement else ""
+    if resource.placed_on != name:
+        Resource.all_accounts.filter(pk=resource.pk, generation=resource.generation).update(placed_on=name)
+
+
 def _mark_touched(held: Claim, state: ResourceState) -> None:
     """Before the first write: whoever comes after a crash must know that objects may exist."""
     if state.touched:
         return
-    rows = ResourceState.all_accounts.filter(pk=held.resource_id, lease_token=held.token, lease_until__gt=Now())
+    rows = ResourceState.objects.filter(pk=held.resource_id, lease_token=held.token, lease_until__gt=Now())
     if not rows.update(touched=True):
         raise TemporaryError("another worker has taken over", reason="LeaseLost", delay_seconds=0)
     state.touched = True

@@ -117,7 +117,7 @@ def _object_kinds(features: frozenset[str]) -> Iterable[ObjectKind]:
 
 def _states(row: ClusterRow) -> list[ResourceState]:
     """Everything that may have objects on the cluster."""
-    states = ResourceState.all_accounts.filter(resource__cluster=row, touched=True)
+    states = ResourceState.objects.filter(resource__cluster=row, touched=True)
     return list(states.select_related("resource__account", "resource__owner").order_by("pk"))
 
 

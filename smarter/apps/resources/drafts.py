@@ -134,6 +134,7 @@ def facts_of(batch: Batch, draft: Draft) -> Facts:
         cluster=draft.cluster,
         secrets=stand_ins(batch.targets[key] for key in keys if key in batch.targets),
         computes=batch.computes,
+        placed_on=draft.stored.placed_on if draft.stored else "",
     )
 
 
@@ -253,6 +254,7 @@ def _old_facts(batch: Batch, draft: Draft, computes: tuple[ComputeFact, ...]) ->
         cluster=draft.cluster,
         secrets=stand_ins(Target(secret=row.to_secret) for row in draft.old_references),
         computes=computes,
+        placed_on=draft.stored.placed_on,
     )
 
 

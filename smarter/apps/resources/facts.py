@@ -46,6 +46,7 @@ def facts_for(
         cluster=cluster,
         secrets=secrets,
         computes=computes_for(resource.account) if computes is None else computes,
+        placed_on=resource.placed_on,
     )
 
 
@@ -58,6 +59,7 @@ def build_facts(  # noqa: PLR0913 - one argument for each thing that is not in t
     cluster: Cluster | None,
     secrets: Mapping[str, SecretFact],
     computes: tuple[ComputeFact, ...],
+    placed_on: str = "",
 ) -> Facts:
     return Facts(
         account=AccountFact(account.number, str(account.uid)),
@@ -68,6 +70,8 @@ def build_facts(  # noqa: PLR0913 - one argument for each thing that is not in t
         features=features_of(cluster) if cluster else frozenset(),
         secrets=secrets,
         computes=computes,
+        placed_on=placed_on or None,
+        node_labels=tuple(cluster.node_labels) if cluster else (),
     )
 
 

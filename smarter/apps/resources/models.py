@@ -48,6 +48,8 @@ class Resource(models.Model):
     deployed = models.BooleanField(default=False)
     deployed_at = models.DateTimeField(null=True)
     cluster = models.ForeignKey("clusters.Cluster", on_delete=models.PROTECT, null=True, related_name="+")
+    placed_on = models.CharField(max_length=63, default="", blank=True)
+    """The node type that it was rendered for last while deployed; the reconciler writes it."""
     created = models.DateTimeField(default=timezone.now)
     modified = models.DateTimeField(default=timezone.now)
     deleting_at = models.DateTimeField(null=True)

@@ -9,40 +9,70 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('accounts', '0001_initial'),
+        ("accounts", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='UsageInterval',
+            name="UsageInterval",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('resource_uid', models.UUIDField(db_index=True)),
-                ('resource_kind', models.CharField(max_length=63)),
-                ('resource_name', models.CharField(max_length=63)),
-                ('cluster_uid', models.UUIDField()),
-                ('pod_uid', models.CharField(max_length=63)),
-                ('pod_name', models.CharField(max_length=253)),
-                ('node_name', models.CharField(blank=True, max_length=253)),
-                ('compute', models.CharField(max_length=63)),
-                ('price_per_hour', models.DecimalField(decimal_places=9, max_digits=20)),
-                ('share', models.DecimalField(decimal_places=4, max_digits=5)),
-                ('currency', models.CharField(default='USD', max_length=3)),
-                ('period', django.contrib.postgres.fields.ranges.DateTimeRangeField()),
-                ('confirmed', models.BooleanField(default=True)),
-                ('recorded_at', models.DateTimeField(auto_now_add=True)),
-                ('account', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='accounts.account')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("resource_uid", models.UUIDField(db_index=True)),
+                ("resource_kind", models.CharField(max_length=63)),
+                ("resource_name", models.CharField(max_length=63)),
+                ("cluster_uid", models.UUIDField()),
+                ("pod_uid", models.CharField(max_length=63)),
+                ("pod_name", models.CharField(max_length=253)),
+                ("node_name", models.CharField(blank=True, max_length=253)),
+                ("compute", models.CharField(max_length=63)),
+                ("price_per_hour", models.DecimalField(decimal_places=9, max_digits=20)),
+                ("share", models.DecimalField(decimal_places=4, max_digits=5)),
+                ("currency", models.CharField(default="USD", max_length=3)),
+                ("period", django.contrib.postgres.fields.ranges.DateTimeRangeField()),
+                ("confirmed", models.BooleanField(default=True)),
+                ("recorded_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "account",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="accounts.account"
+                    ),
+                ),
             ],
             options={
-                'indexes': [models.Index(fields=['account', 'resource_uid'], name='usage_by_account'), models.Index(models.F('cluster_uid'), condition=models.Q(('period__endswith__isnull', True)), name='usage_open')],
-                'constraints': [models.UniqueConstraint(fields=('pod_uid',), name='usage_one_interval_a_pod'), models.CheckConstraint(condition=models.Q(('price_per_hour__gte', 0), ('price_per_hour__lt', 10000000)), name='usage_price_is_a_price'), models.CheckConstraint(condition=models.Q(('share__gt', 0), ('share__lte', 1)), name='usage_share_of_one_node'), models.CheckConstraint(condition=models.Q(('period__isempty', False)), name='usage_period_not_empty'), django.contrib.postgres.constraints.ExclusionConstraint(expressions=[(smarter.apps.costs.models._PodRange(models.F('pod_uid')), '&&'), ('period', '&&')], name='usage_no_overlap')],
+                "indexes": [
+                    models.Index(fields=["account", "resource_uid"], name="usage_by_account"),
+                    models.Index(
+                        models.F("cluster_uid"),
+                        condition=models.Q(("period__endswith__isnull", True)),
+                        name="usage_open",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("pod_uid",), name="usage_one_interval_a_pod"),
+                    models.CheckConstraint(
+                        condition=models.Q(("price_per_hour__gte", 0), ("price_per_hour__lt", 10000000)),
+                        name="usage_price_is_a_price",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("share__gt", 0), ("share__lte", 1)), name="usage_share_of_one_node"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("period__isempty", False)), name="usage_period_not_empty"
+                    ),
+                    django.contrib.postgres.constraints.ExclusionConstraint(
+                        expressions=[
+                            (smarter.apps.costs.models._PodRange(models.F("pod_uid")), "&&"),
+                            ("period", "&&"),
+                        ],
+                        name="usage_no_overlap",
+                    ),
+                ],
             },
             managers=[
-                ('all_accounts', django.db.models.manager.Manager()),
+                ("all_accounts", django.db.models.manager.Manager()),
             ],
         ),
     ]

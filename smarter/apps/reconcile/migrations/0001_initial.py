@@ -5,32 +5,40 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('clusters', '0001_initial'),
+        ("clusters", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='ClusterWatch',
+            name="ClusterWatch",
             fields=[
-                ('cluster', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='watch', serialize=False, to='clusters.cluster')),
-                ('next_observe_at', models.DateTimeField(db_index=True)),
-                ('lease_owner', models.CharField(blank=True, max_length=100)),
-                ('lease_token', models.BigIntegerField(default=0)),
-                ('lease_until', models.DateTimeField(blank=True, null=True)),
-                ('fail_count', models.IntegerField(default=0)),
-                ('info_at', models.DateTimeField(blank=True, null=True)),
-                ('observed_at', models.DateTimeField(blank=True, null=True)),
+                (
+                    "cluster",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="watch",
+                        serialize=False,
+                        to="clusters.cluster",
+                    ),
+                ),
+                ("next_observe_at", models.DateTimeField(db_index=True)),
+                ("lease_owner", models.CharField(blank=True, max_length=100)),
+                ("lease_token", models.BigIntegerField(default=0)),
+                ("lease_until", models.DateTimeField(blank=True, null=True)),
+                ("fail_count", models.IntegerField(default=0)),
+                ("info_at", models.DateTimeField(blank=True, null=True)),
+                ("observed_at", models.DateTimeField(blank=True, null=True)),
             ],
         ),
         migrations.CreateModel(
-            name='WorkerHeartbeat',
+            name="WorkerHeartbeat",
             fields=[
-                ('worker', models.CharField(max_length=100, primary_key=True, serialize=False)),
-                ('seen_at', models.DateTimeField()),
+                ("worker", models.CharField(max_length=100, primary_key=True, serialize=False)),
+                ("seen_at", models.DateTimeField()),
             ],
         ),
     ]
