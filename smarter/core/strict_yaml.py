@@ -183,6 +183,8 @@ class _Builder:
 
     def take(self, event: Event) -> None:
         if event.op is Op.DOCUMENT_START:
+            # A separator costs work too, even with nothing after it.
+            self.stream_nodes += 1
             self._begin()
             self._refuse_marks(event)
         elif event.op is Op.DOCUMENT_END:

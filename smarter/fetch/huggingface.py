@@ -15,12 +15,13 @@ from smarter.fetch.transfer import Context, Item
 from smarter.fetch.web import MAX_JSON_BYTES, Answer, parse, request, require_success
 
 MAX_FILES = 10_000
-_REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?\Z", re.ASCII)
+MAX_PARTS = 999
+_REPOSITORY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,95}(?:/[A-Za-z0-9_][A-Za-z0-9._-]{0,95})?\Z", re.ASCII)
 _REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,199}\Z", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}\Z", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z", re.ASCII)
 _NEXT = re.compile(r'<([^<>]{1,4000})>;\s*rel="next"', re.ASCII)
-_PART = re.compile(r"(.+)-([0-9]{5})-of-([0-9]{5})\.gguf\Z", re.ASCII)
+_PART = re.compile(r"(.+)-[0-9]{5}-of-([0-9]{5})(\.[A-Za-z0-9]+)\Z", re.ASCII)
 # Other spellings of the same weights; engines load the safetensors where they are.
 _OTHER_WEIGHTS = (".pth", ".bin", ".pt", ".h5", ".msgpack", ".ot")
 
@@ -88,13 +89,14 @@ def _is_wanted(name: str, names: set[str]) -> bool:
 
 
 def _parts(file: str) -> Iterator[str]:
-    """A split GGUF file is named by its first part and needs the others beside it."""
+    """A split file is named by one of its parts and needs the others beside it."""
     match = _PART.match(file)
-    if not match or not 1 <= int(match.group(3)) <= 999:
+    if not match or not 1 <= int(match.group(2)) <= MAX_PARTS:
         yield file
         return
-    for number in range(1, int(match.group(3)) + 1):
-        yield f"{match.group(1)}-{number:05d}-of-{match.group(3)}.gguf"
+    stem, count, suffix = match.groups()
+    for number in range(1, int(count) + 1):
+        yield f"{stem}-{number:05d}-of-{count}{suffix}"
 
 
 def _api(repository: Repository) -> str:

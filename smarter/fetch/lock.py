@@ -13,7 +13,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -29,7 +29,7 @@ def held(target: Path, done: Callable[[], bool], waiting: Callable[[], None]) ->
     """Yields True with the lock held, or False when `done` came true while waiting for it."""
     path = target.parent / f".lock-{target.name}"
     sign = target.parent / f".owner-{target.name}"
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    handle = _opened(path)
     try:
         if not _acquired(handle, sign, done, waiting):
             yield False
@@ -38,6 +38,14 @@ def held(target: Path, done: Callable[[], bool], waiting: Callable[[], None]) ->
             yield True
     finally:
         os.close(handle)
+
+
+def _opened(path: Path) -> int:
+    """Pods of other users share the volume, so the file is open to all; whoever did not make it need not change it."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    with suppress(PermissionError):
+        os.fchmod(handle, 0o666)
+    return handle
 
 
 def _acquired(handle: int, sign: Path, done: Callable[[], bool], waiting: Callable[[], None]) -> bool:

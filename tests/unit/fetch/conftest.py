@@ -42,6 +42,14 @@ def site() -> Iterator[Site]:
 
 
 @pytest.fixture
+def single(site: Site) -> str:
+    """The name of one more large file, which is not part of a set."""
+    site.files["single.gguf"] = WEIGHTS
+    site.lfs.add("single.gguf")
+    return "single.gguf"
+
+
+@pytest.fixture
 def target(tmp_path: Path) -> Path:
     return tmp_path / "models" / "0123456789abcdef"
 

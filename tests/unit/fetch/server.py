@@ -173,6 +173,24 @@ def hang(release: threading.Event, after: int = 0) -> Fault:
     return fault
 
 
+def drip(release: threading.Event, pause_seconds: float) -> Fault:
+    """A byte now and then: never silent for long, never done."""
+
+    def fault(handler: Handler) -> bool:
+        data = handler.wanted()
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(data)))
+        handler.end_headers()
+        for number in range(200):
+            if release.wait(pause_seconds):
+                break
+            handler.wfile.write(data[number : number + 1])
+        handler.close_connection = True
+        return True
+
+    return fault
+
+
 def other_content(data: bytes) -> Fault:
     def fault(handler: Handler) -> bool:
         handler.send_file(data)

@@ -16,7 +16,7 @@ import pytest
 
 from smarter.fetch import lock, store
 from tests.unit.fetch.conftest import WEIGHTS, Outcome
-from tests.unit.fetch.server import COMMIT, REPOSITORY, Site, cut, hang, other_content, redirect, status
+from tests.unit.fetch.server import COMMIT, REPOSITORY, Site, cut, drip, hang, other_content, redirect, status
 
 Fetch = Callable[..., Outcome]
 FIRST = "model-00001-of-00002.safetensors"
@@ -89,11 +89,18 @@ def test_a_single_file(fetch: Fetch, site: Site, target: Path) -> None:
     assert names(target) == {"tokenizer/vocab.txt", ".smarter-complete"}
 
 
-def test_a_split_gguf_file_brings_its_parts(fetch: Fetch, site: Site, target: Path) -> None:
+def test_a_split_file_brings_its_parts(fetch: Fetch, site: Site, target: Path) -> None:
     parts = {f"q4/big-0000{number}-of-00003.gguf": b"part %d" % number for number in (1, 2, 3)}
     site.files.update(parts, **{"q8/big.gguf": b"other"})
     assert fetch("--file", "q4/big-00001-of-00003.gguf").code == 0
     assert names(target) == {*parts, ".smarter-complete"}
+
+
+def test_a_split_file_without_one_of_its_parts(fetch: Fetch, site: Site) -> None:
+    site.files["big-00001-of-00002.gguf"] = b"part 1"
+    outcome = fetch("--file", "big-00001-of-00002.gguf")
+    assert (outcome.code, outcome.last["reason"]) == (4, "not_found")
+    assert "big-00002-of-00002.gguf" in outcome.last["message"]
 
 
 def test_weights_in_bin_files_are_brought_where_there_are_no_safetensors(
@@ -112,13 +119,13 @@ def test_the_list_of_files_comes_in_pages(fetch: Fetch, site: Site, target: Path
     assert sum("/tree/" in path for path in site.paths()) == 5
 
 
-def test_a_cut_connection_is_resumed_where_it_broke(fetch: Fetch, site: Site, target: Path) -> None:
-    site.faults += [(FIRST, cut(1_500_000)), (FIRST, cut(700_000))]
-    assert fetch("--file", FIRST).code == 0
-    assert (target / FIRST).read_bytes() == WEIGHTS
-    ranges = [headers.get("Range") for headers in site.downloads(FIRST)]
+def test_a_cut_connection_is_resumed_where_it_broke(fetch: Fetch, site: Site, single: str, target: Path) -> None:
+    site.faults += [(single, cut(1_500_000)), (single, cut(700_000))]
+    assert fetch("--file", single).code == 0
+    assert (target / single).read_bytes() == WEIGHTS
+    ranges = [headers.get("Range") for headers in site.downloads(single)]
     assert ranges == [None, "bytes=1500000-", "bytes=2200000-"]
-    assert all("If-Range" in headers for headers in site.downloads(FIRST)[1:])
+    assert all("If-Range" in headers for headers in site.downloads(single)[1:])
     assert site.bytes_sent < len(WEIGHTS) + 5000
 
 
@@ -165,15 +172,17 @@ def test_a_server_that_never_recovers_ends_the_fetch(fetch: Fetch, site: Site, t
     assert not target.exists()
 
 
-def test_what_was_brought_before_a_failure_is_used_the_next_time(fetch: Fetch, site: Site, target: Path) -> None:
-    site.faults += [(FIRST, cut(1_500_000)), *[(FIRST, status(503))] * 3]
-    assert fetch("--parallel", "1", "--file", FIRST).code == 7
+def test_what_was_brought_before_a_failure_is_used_the_next_time(
+    fetch: Fetch, site: Site, single: str, target: Path
+) -> None:
+    site.faults += [(single, cut(1_500_000)), *[(single, status(503))] * 3]
+    assert fetch("--parallel", "1", "--file", single).code == 7
     assert len(leftovers(target)) == 1
     site.requests.clear()
-    outcome = fetch("--parallel", "1", "--file", FIRST)
+    outcome = fetch("--parallel", "1", "--file", single)
     assert outcome.code == 0
-    assert [headers.get("Range") for headers in site.downloads(FIRST)] == ["bytes=1500000-"]
-    assert (target / FIRST).read_bytes() == WEIGHTS
+    assert [headers.get("Range") for headers in site.downloads(single)] == ["bytes=1500000-"]
+    assert (target / single).read_bytes() == WEIGHTS
     progress = [line["bytes"] for line in outcome.lines if line["event"] == "progress"]
     assert (min(progress), max(progress)) == (1_500_000, len(WEIGHTS))
 
@@ -286,11 +295,13 @@ def test_the_token_is_sent_and_never_printed_or_stored(
         assert not path.is_file() or b"canary" not in path.read_bytes()
 
 
-def test_the_token_does_not_follow_a_redirect_to_another_origin(fetch: Fetch, site: Site, target: Path) -> None:
+def test_the_token_does_not_follow_a_redirect_to_another_origin(
+    fetch: Fetch, site: Site, single: str, target: Path
+) -> None:
     with_other = site.url.replace("127.0.0.1", "localhost")
-    site.faults += [(f"/resolve/{COMMIT}/{FIRST}", redirect(f"{with_other}/{REPOSITORY}/resolve/{COMMIT}/{FIRST}"))]
-    assert fetch("--file", FIRST, HF_TOKEN="hf_canary").code == 0
-    first, second = site.downloads(FIRST)
+    site.faults += [(f"/resolve/{COMMIT}/{single}", redirect(f"{with_other}/{REPOSITORY}/resolve/{COMMIT}/{single}"))]
+    assert fetch("--file", single, HF_TOKEN="hf_canary").code == 0
+    first, second = site.downloads(single)
     assert first["Authorization"] == "Bearer hf_canary"
     assert "Authorization" not in second
 
@@ -346,13 +357,24 @@ def test_a_server_that_falls_silent(fetch: Fetch, site: Site, target: Path) -> N
     assert time.monotonic() - started < 10
 
 
-def test_a_stall_is_survived(fetch: Fetch, site: Site, target: Path) -> None:
+def test_a_server_that_drips(fetch: Fetch, site: Site, single: str, target: Path) -> None:
     release = threading.Event()
-    site.faults += [(FIRST, hang(release))]
-    outcome = fetch("--file", FIRST, "--stall-seconds", "0.3")
+    site.faults += [(single, drip(release, 0.05))]
+    started = time.monotonic()
+    outcome = fetch("--file", single, "--stall-seconds", "0.4")
     release.set()
     assert outcome.code == 0
-    assert (target / FIRST).read_bytes() == WEIGHTS
+    assert time.monotonic() - started < 5
+    assert [line["reason"] for line in outcome.lines if line["event"] == "retry"] == ["stalled"]
+
+
+def test_a_stall_is_survived(fetch: Fetch, site: Site, single: str, target: Path) -> None:
+    release = threading.Event()
+    site.faults += [(single, hang(release))]
+    outcome = fetch("--file", single, "--stall-seconds", "0.3")
+    release.set()
+    assert outcome.code == 0
+    assert (target / single).read_bytes() == WEIGHTS
 
 
 def test_a_closed_port(fetch: Fetch, site: Site) -> None:
