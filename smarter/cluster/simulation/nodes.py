@@ -29,8 +29,8 @@ class NodeShape:
 
 
 DEFAULT_NODES = (
-    NodeShape("gpu-l4-1", "g6.xlarge", 4, 16, 1, "gpu_l4_1x", "NVIDIA-L4"),
-    NodeShape("gpu-l4-2", "g6.xlarge", 4, 16, 1, "gpu_l4_1x", "NVIDIA-L4"),
+    NodeShape("gpu-l4-1", "g6.2xlarge", 8, 32, 1, "gpu_l4_1x", "NVIDIA-L4"),
+    NodeShape("gpu-l4-2", "g6.2xlarge", 8, 32, 1, "gpu_l4_1x", "NVIDIA-L4"),
     NodeShape("gpu-l4x4-1", "g6.12xlarge", 48, 192, 4, "gpu_l4_4x", "NVIDIA-L4"),
     NodeShape("gpu-h100x8-1", "p5.48xlarge", 192, 2048, 8, "gpu_h100_8x", "NVIDIA-H100-80GB-HBM3"),
     NodeShape("cpu-1", "m7i.2xlarge", 8, 32, 0, "cpu_8x32"),

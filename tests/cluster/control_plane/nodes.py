@@ -28,10 +28,10 @@ TYPES = {
     for each in (
         NodeType("cpu", "m7i.metal-48xl", 192, 768),
         NodeType("gpu_t4_1x", "g4dn.xlarge", 4, 16, 1, "Tesla-T4", 15360),
-        NodeType("gpu_a10g_1x", "g5.xlarge", 4, 16, 1, "NVIDIA-A10G", 23028),
-        NodeType("gpu_l4_1x", "g6.xlarge", 4, 16, 1, "NVIDIA-L4", 23034),
+        NodeType("gpu_a10g_1x", "g5.2xlarge", 8, 32, 1, "NVIDIA-A10G", 23028),
+        NodeType("gpu_l4_1x", "g6.2xlarge", 8, 32, 1, "NVIDIA-L4", 23034),
         NodeType("gpu_l4_4x", "g6.12xlarge", 48, 192, 4, "NVIDIA-L4", 23034),
-        NodeType("gpu_l40s_1x", "g6e.xlarge", 4, 32, 1, "NVIDIA-L40S", 46068),
+        NodeType("gpu_l40s_1x", "g6e.2xlarge", 8, 64, 1, "NVIDIA-L40S", 46068),
         NodeType("gpu_a100_80_8x", "p4de.24xlarge", 96, 1152, 8, "NVIDIA-A100-SXM4-80GB", 81920),
         NodeType("gpu_h100_8x", "p5.48xlarge", 192, 2048, 8, "NVIDIA-H100-80GB-HBM3", 81559),
     )
