@@ -12,6 +12,8 @@ from smarter.core.errors import PermanentError, TemporaryError
 MESSAGE_LIMIT = 1024
 CAUSES_LIMIT = 10
 _MAX_DELAY_SECONDS = 300.0
+_OUR_FAULT = ("failed to create typed", "failed to convert", "unable to convert")
+"""Server-side apply answers an unknown field, a wrong type or a bad quantity with 500, although no second try can help."""
 
 Failure = TemporaryError | PermanentError
 Status = Mapping[str, Any]
@@ -47,6 +49,8 @@ def failure_for(code: int, status: Status, *, what: str, retry_after: str = "", 
         return _conflict(status, message)
     if code == 429:
         return TemporaryError(message, reason="TooManyRequests", delay_seconds=_delay(retry_after, 1.0))
+    if code == 500 and any(text in str(status.get("message", "")) for text in _OUR_FAULT):
+        return PermanentError(message, reason="Invalid")
     if code in (408, 410) or code >= 500:
         return TemporaryError(message, reason="ClusterUnavailable", delay_seconds=_delay(retry_after, 5.0))
     return PermanentError(message, reason="Invalid")
@@ -88,7 +92,7 @@ def _causes(status: Status) -> list[Mapping[str, Any]]:
 def _message(code: int, status: Status, what: str, quiet: bool) -> str:
     causes = _causes(status)[:CAUSES_LIMIT]
     if quiet:
-        fields = ", ".join(str(cause.get("field")) for cause in causes if cause.get("field"))
+        fields = ", ".join(sorted({str(cause["field"]).partition("[")[0] for cause in causes if cause.get("field")}))
         return shorten(
             f"{what}: refused with {code} {status.get('reason') or ''}".rstrip() + (f" ({fields})" if fields else "")
         )

@@ -53,7 +53,7 @@ class KubernetesCluster:
         query = [("fieldManager", self._manager), ("fieldValidation", "Strict")]
         query += [("force", "true")] if force else []
         query += [("dryRun", "All")] if dry_run else []
-        answer = self._transport.send("PATCH", path, query, orjson.dumps(body), "application/apply-patch+yaml")
+        answer = self._transport.send("PATCH", path, query, _encoded(body, what), "application/apply-patch+yaml")
         return _stripped(_parsed(answer, f"apply {what}", quiet=quiet))
 
     def get(self, ref: ObjectRef) -> KubernetesObject | None:
@@ -76,7 +76,7 @@ class KubernetesCluster:
         if uid is not None:
             options["preconditions"] = {"uid": uid}
         path = _object_path(ref.kind, ref.namespace, ref.name)
-        answer = self._transport.send("DELETE", path, (), orjson.dumps(options))
+        answer = self._transport.send("DELETE", path, (), options)
         if _is_absent(answer) or (answer.status == 409 and uid is not None and _is_other_uid(answer)):
             return False
         _parsed(answer, f"delete {ref}")
@@ -126,6 +126,13 @@ class KubernetesCluster:
             token = (page.get("metadata") or {}).get("continue") or ""
             if not token:
                 return items
+
+
+def _encoded(body: KubernetesObject, what: str) -> bytes:
+    try:
+        return orjson.dumps(body)
+    except orjson.JSONEncodeError:
+        raise PermanentError(f"apply {what}: this cannot be written as JSON", reason="Invalid") from None
 
 
 def _item(kind: ObjectKind, item: KubernetesObject) -> KubernetesObject:

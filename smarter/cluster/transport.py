@@ -52,11 +52,12 @@ class Transport:
         method: str,
         path: str,
         query: Query = (),
-        body: bytes | None = None,
+        body: bytes | dict[str, Any] | None = None,
         content_type: str = "application/json",
         limit: int = ANSWER_LIMIT,
     ) -> Answer:
-        """TemporaryError ClusterUnavailable if no whole answer came; any status that did come is returned."""
+        """TemporaryError ClusterUnavailable if no whole answer came; any status that did come is returned. A body of type
+        application/json is a dict, because the client would encode bytes once more; any other is bytes."""
         what = f"{method} {path}"
         client = self._client_of_process()
         headers = {"Accept": "application/json, */*", "Content-Type": content_type}

@@ -117,6 +117,8 @@ def _encoded(text: str) -> str:
 def _check_namespace(world: World, kind: ObjectKind, namespace: str, what: str) -> None:
     if not kind.namespaced:
         return
+    if not namespace:
+        raise refusals.bad_request(what, "an empty namespace may not be set when a resource name is provided")
     holder = world.get("Namespace", "", namespace)
     if holder is None:
         raise refusals.namespace_missing(what, namespace)

@@ -39,7 +39,8 @@ def merge_managed(
     body = merge(shape, live, wanted)
     dropped = owned.get(manager, set()) - leaves
     kept = leaves.union(*others.values()) if others else leaves
-    for path in sorted(dropped, key=len, reverse=True):
+    # An item of a list goes before what is inside it, because it is found by the keys inside it.
+    for path in sorted(dropped, key=len):
         if not _held(path, kept):
             remove(shape, body, path)
     after = {**{name: paths for name, paths in others.items() if paths}, manager: leaves}
@@ -152,18 +153,21 @@ def _held(path: Path, kept: set[Path]) -> bool:
 
 
 def _merge_items(shape: SequenceShape, live: list[Any], wanted: list[Any]) -> list[Any]:
-    """In the order of `wanted`; what only `live` has keeps its place relative to what it stood before."""
+    """In the order of `wanted`; what only `live` has keeps its place before what it stood before."""
     present = {element_of(shape, item): item for item in live}
     names = {element_of(shape, item) for item in wanted}
-    result, waiting = [], list(present)
+    result: list[Any] = []
+    done: set[str] = set()
+    waiting = list(present)
     for item in wanted:
+        while waiting and (waiting[0] not in names or waiting[0] in done):
+            element = waiting.pop(0)
+            if element not in done:
+                result.append(present[element])
         element = element_of(shape, item)
-        if element in waiting:
-            position = waiting.index(element)
-            result += [present[name] for name in waiting[:position] if name not in names]
-            waiting = [name for name in waiting[:position] if name in names] + waiting[position + 1 :]
-        result.append(merge(shape.item, present.get(element), item) if not shape.unique else item)
-    return result + [present[name] for name in waiting if name not in names]
+        result.append(item if shape.unique else merge(shape.item, present.get(element), item))
+        done.add(element)
+    return result + [present[element] for element in waiting if element not in names]
 
 
 def _remove_item(shape: SequenceShape, items: Any, element: str, rest: Path) -> None:

@@ -15,7 +15,7 @@ def invalid(what: str, faults: Sequence[str], *, quiet: bool = False) -> answers
 def malformed(what: str, faults: Sequence[str], *, quiet: bool = False) -> answers.Failure:
     message = "failed to create typed patch object: " + "; ".join(faults)
     causes = [{"field": fault.partition(":")[0].lstrip("."), "message": fault.partition(": ")[2]} for fault in faults]
-    return _failure(400, "BadRequest", message, what, quiet=quiet, causes=causes)
+    return _failure(500, "InternalError", message, what, quiet=quiet, causes=causes)
 
 
 def forbidden(what: str, message: str) -> answers.Failure:

@@ -14,7 +14,6 @@ from smarter.core.objects import KubernetesObject
 Faults = list[str]
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_ALPHA_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
 _LABEL_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _DATA_KEY = re.compile(r"[-._a-zA-Z0-9]+")
@@ -59,9 +58,7 @@ def _metadata_faults(body: KubernetesObject) -> Faults:
 
 
 def is_name(kind: str, name: str) -> bool:
-    if kind == "Service":
-        return len(name) <= 63 and _ALPHA_LABEL.fullmatch(name) is not None
-    if kind == "Namespace":
+    if kind in ("Service", "Namespace"):
         return len(name) <= 63 and _LABEL.fullmatch(name) is not None
     return len(name) <= 253 and all(_LABEL.fullmatch(part) for part in name.split("."))
 
