@@ -1,13 +1,17 @@
 """Finds a kind by what a URL calls it, and describes kinds to clients."""
 
 import difflib
+import re
 from collections.abc import Iterable
 from typing import Any
 
+from smarter.apps.accounts.store import not_found
 from smarter.core.errors import Refused
 from smarter.core.kind import Kind
 from smarter.kinds import KINDS
 from smarter.models.sam.schemas import schemas
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", re.ASCII)
 
 
 def kind_for_plural(text: str) -> Kind:
@@ -15,6 +19,14 @@ def kind_for_plural(text: str) -> Kind:
     plural, _, group = text.lower().partition(".")
     found = [kind for kind in KINDS.values() if kind.plural == plural and group in ("", kind.group)]
     return _only(found, text, (kind.plural for kind in KINDS.values()))
+
+
+def kind_for_manifest(plural: str, name: str) -> Kind:
+    """As `kind_for_plural`; 404 as well for what cannot be a name, which no query needs to see."""
+    kind = kind_for_plural(plural)
+    if not _NAME.fullmatch(name):
+        raise not_found(kind, name[:63])
+    return kind
 
 
 def kind_for_name(text: str) -> Kind:

@@ -3,18 +3,10 @@
 Views name these constants, `urls.py` serves DocumentView.
 """
 
-import re
 from typing import Any
 
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from drf_spectacular.views import SpectacularJSONAPIView
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", re.ASCII)
-
-
-def is_name(text: str) -> bool:
-    """Whether anything can have this name. What cannot is absent, without asking the database."""
-    return _NAME.fullmatch(text) is not None
 
 
 def _query(name: str, kind: Any, description: str, **more: Any) -> OpenApiParameter:

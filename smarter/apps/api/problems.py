@@ -5,7 +5,6 @@ fault reaches a client in another shape, and none with a stack trace. What belon
 exactly like what does not exist.
 """
 
-import logging
 from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import orjson
 import structlog
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
-from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError
+from django.db import DataError, IntegrityError, InterfaceError, OperationalError
 from django.db.models import ProtectedError
 from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions
@@ -119,8 +118,9 @@ def _of_database(error: Exception) -> Refused | None:
     if isinstance(error, OperationalError | InterfaceError):
         _log.error("database_unavailable", error=type(error).__name__)
         return database_unavailable()
-    if isinstance(error, DatabaseError):
-        logging.getLogger(__name__).exception("database error")
+    if isinstance(error, DataError):
+        _log.error("value_cannot_be_stored", error=type(error).__name__)
+        return Refused(400, "bad_request", "The request holds a value that cannot be stored.")
     return None
 
 

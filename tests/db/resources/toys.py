@@ -142,11 +142,6 @@ SHELF = Kind(
 
 
 def install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.db.accounts.builders import KINDS as SAM  # TEMP
-
-    for key, kind in SAM.items():
-        if key not in KINDS:
-            monkeypatch.setitem(KINDS, key, kind)
     monkeypatch.setitem(KINDS, GADGET.key, GADGET)
     monkeypatch.setitem(KINDS, SHELF.key, SHELF)
 

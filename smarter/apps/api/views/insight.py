@@ -7,7 +7,7 @@ from rest_framework.views import APIView
 
 from smarter.apps.accounts.store import not_found
 from smarter.apps.api import answers, openapi
-from smarter.apps.api.kinds import kind_for_plural
+from smarter.apps.api.kinds import kind_for_manifest
 from smarter.apps.api.parameters import flag, whole_number
 from smarter.apps.api.renderers import RENDERERS
 from smarter.apps.resources import live, queries
@@ -27,7 +27,7 @@ class LogsView(APIView):
         responses=openapi.LOGS,
     )  # fmt: skip
     def get(self, request: Request, plural: str, name: str) -> Response:
-        kind = kind_for_plural(plural)
+        kind = kind_for_manifest(plural, name)
         wanted = live.LogRequest(
             pod=request.query_params.get("pod", ""),
             container=request.query_params.get("container", ""),
@@ -51,7 +51,7 @@ class EventsView(APIView):
         responses=openapi.EVENTS,
     )
     def get(self, request: Request, plural: str, name: str) -> Response:
-        kind = kind_for_plural(plural)
+        kind = kind_for_manifest(plural, name)
         limit = whole_number(request, "limit", default=100, least=1, most=500)
         events = queries.events_of(request.auth, kind, name, limit=limit)
         if not events and queries.get_stored(request.auth, kind, name) is None:
@@ -71,7 +71,7 @@ class ObjectsView(APIView):
         responses=openapi.OBJECTS,
     )
     def get(self, request: Request, plural: str, name: str) -> Response:
-        found = live.read_objects(request.auth, kind_for_plural(plural), name)
+        found = live.read_objects(request.auth, kind_for_manifest(plural, name), name)
         cluster = {"answered": found.answered, "message": found.message}
         return Response({"rendered": found.rendered, "live": found.live, "cluster": cluster})
 
@@ -88,4 +88,4 @@ class PlanView(APIView):
         responses=openapi.PLAN,
     )
     def get(self, request: Request, plural: str, name: str) -> Response:
-        return Response(answers.cluster_plan(live.read_plan(request.auth, kind_for_plural(plural), name)))
+        return Response(answers.cluster_plan(live.read_plan(request.auth, kind_for_manifest(plural, name), name)))

@@ -7,7 +7,7 @@ from rest_framework.views import APIView
 
 from smarter.apps.accounts.store import not_found
 from smarter.apps.api import answers, openapi
-from smarter.apps.api.kinds import columns_of, kind_for_plural
+from smarter.apps.api.kinds import columns_of, kind_for_manifest, kind_for_plural
 from smarter.apps.api.parameters import expected_version, whole_number
 from smarter.apps.api.renderers import RENDERERS
 from smarter.apps.resources import lifecycle, queries
@@ -55,8 +55,8 @@ class ManifestView(APIView):
         responses=openapi.MANIFEST,
     )
     def get(self, request: Request, plural: str, name: str) -> Response:
-        kind = kind_for_plural(plural)
-        stored = queries.get_stored(request.auth, kind, name) if openapi.is_name(name) else None
+        kind = kind_for_manifest(plural, name)
+        stored = queries.get_stored(request.auth, kind, name)
         if stored is None:
             raise not_found(kind, name)
         return answers.manifest_response(request.auth, stored)
@@ -69,7 +69,7 @@ class ManifestView(APIView):
         responses=openapi.DELETED,
     )
     def delete(self, request: Request, plural: str, name: str) -> Response:
-        kind = kind_for_plural(plural)
+        kind = kind_for_manifest(plural, name)
         gone = lifecycle.delete(request.auth, kind, name, expected_version=expected_version(request))
         state = "deleted" if gone else "deleting"
         return Response({"kind": kind.name, "name": name, "state": state}, status=200 if gone else 202)
@@ -88,7 +88,7 @@ class DeployView(APIView):
         responses=openapi.MANIFEST,
     )
     def post(self, request: Request, plural: str, name: str) -> Response:
-        kind = kind_for_plural(plural)
+        kind = kind_for_manifest(plural, name)
         lifecycle.deploy(request.auth, kind, name, expected_version=expected_version(request))
         return _read_back(request, plural, name)
 
@@ -106,13 +106,13 @@ class UndeployView(APIView):
         responses=openapi.MANIFEST,
     )
     def post(self, request: Request, plural: str, name: str) -> Response:
-        kind = kind_for_plural(plural)
+        kind = kind_for_manifest(plural, name)
         lifecycle.undeploy(request.auth, kind, name, expected_version=expected_version(request))
         return _read_back(request, plural, name)
 
 
 def _read_back(request: Request, plural: str, name: str) -> Response:
-    kind = kind_for_plural(plural)
+    kind = kind_for_manifest(plural, name)
     stored = queries.get_stored(request.auth, kind, name)
     if stored is None:
         raise not_found(kind, name)
