@@ -8,6 +8,7 @@ import hashlib
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from pydantic import SecretStr
 
@@ -76,14 +77,15 @@ def _checked(parsed: ParsedManifest, facts: Facts) -> list[Problem]:
     return parsed.kind.check(parsed.model, facts) if parsed.kind.deployable else []
 
 
-def built_in_computes() -> list[ComputeFact]:
+@cache
+def built_in_computes() -> tuple[ComputeFact, ...]:
     facts = []
     for kind in KINDS.values():
         for built_in in kind.built_ins:
             model, _ = validate(kind.model, built_in)
             if model is not None and kind.compute_fact is not None:
                 facts.append(kind.compute_fact(model))
-    return facts
+    return tuple(facts)
 
 
 def computes_of(manifests: Iterable[ParsedManifest]) -> list[ComputeFact]:

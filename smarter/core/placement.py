@@ -5,7 +5,7 @@ estimate is 500m and 2 % of the processors, and 1.5 GiB and 3 % of the memory. K
 and the ledger call it for the same answer.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -74,16 +74,26 @@ def _gpus(count: int) -> str:
     return "1 GPU" if count == 1 else f"{count} GPUs"
 
 
-def choose(need: Need, computes: Iterable[ComputeFact], node_labels: Sequence[Mapping[str, str]] = ()) -> Choice:
+def _always_suitable(_compute: ComputeFact) -> str | None:
+    return None
+
+
+def choose(
+    need: Need,
+    computes: Iterable[ComputeFact],
+    node_labels: Sequence[Mapping[str, str]] = (),
+    unsuitable: Callable[[ComputeFact], str | None] = _always_suitable,
+) -> Choice:
     """The node type with the lowest price of a node that the pod fits; those without a price come last. Equal prices go
     to the smaller node, then by name, so that the answer does not depend on the order.
 
     Types that the cluster has nodes of, by `node_labels`, go before all others: a cheaper one that is not there would
-    be waited for in vain, unless something adds nodes. Where it has none that fits, something must."""
+    be waited for in vain, unless something adds nodes. Where it has none that fits, something must. `unsuitable` may
+    know a reason against a type that the pod would fit."""
     fits: list[ComputeFact] = []
     reasons: list[tuple[str, str]] = []
     for compute in computes:
-        reason = misfit(need, compute)
+        reason = misfit(need, compute) or unsuitable(compute)
         if reason is None:
             fits.append(compute)
         else:

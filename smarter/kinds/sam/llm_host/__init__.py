@@ -14,9 +14,8 @@ from smarter.kinds.sam.llm_host.admit import admit, unreadable
 from smarter.kinds.sam.llm_host.check import check
 from smarter.kinds.sam.llm_host.example import EXAMPLE
 from smarter.kinds.sam.llm_host.host import block, host_of
-from smarter.kinds.sam.llm_host.memory import memory_verdict
 from smarter.kinds.sam.llm_host.observe import observe
-from smarter.kinds.sam.llm_host.placing import placement
+from smarter.kinds.sam.llm_host.placing import memory_verdict, placement
 from smarter.kinds.sam.llm_host.render import render
 from smarter.models.sam.llm_host import SAMLLMHost
 

@@ -2,12 +2,11 @@
 referenced values can be used. Run at apply and again before each render."""
 
 import re
-from decimal import Decimal
 
 from smarter.core.facts import ComputeFact, Facts
-from smarter.core.gpus import compute_capability
 from smarter.core.problems import Problem, warning
 from smarter.kinds.sam.llm_host.admit import unreadable
+from smarter.kinds.sam.llm_host.formats import format_problems
 from smarter.kinds.sam.llm_host.host import Host, block, host_of
 from smarter.kinds.sam.llm_host.memory import verdict
 from smarter.kinds.sam.llm_host.placing import chosen_compute
@@ -15,9 +14,6 @@ from smarter.models.sam.llm_host import SAMLLMHost
 
 _KEY = re.compile(r"[!-+\--~]{1,4096}", re.ASCII)
 """Printable, without blanks and commas: servers read a comma as the end of one key and the start of another."""
-# The least compute capability for a number format; below the last one vLLM and others refuse or fall back.
-_FORMATS = {"bf16": "8.0", "mxfp4": "8.0", "awq": "7.5", "gptq": "6.0"}
-_SLOW_FORMATS = {"fp8": "8.9"}
 
 
 def check(manifest: SAMLLMHost, facts: Facts) -> list[Problem]:
@@ -39,7 +35,7 @@ def _placement_problems(host: Host, facts: Facts) -> list[Problem]:
         what = "It does not fit" if host.spec.compute else "No LLMHostCompute is large enough"
         return [Problem("does_not_fit", path, f"{what}: {choice.why_not or 'there is none'}.")]
     compute = choice.compute
-    return [*_selector_problems(host, compute), *_format_problems(host, compute), *_memory_problems(host, compute)]
+    return [*_selector_problems(host, compute), *format_problems(host, compute), *_memory_problems(host, compute)]
 
 
 def _selector_problems(host: Host, compute: ComputeFact) -> list[Problem]:
@@ -55,33 +51,13 @@ def _selector_problems(host: Host, compute: ComputeFact) -> list[Problem]:
     ]
 
 
-def _format_problems(host: Host, compute: ComputeFact) -> list[Problem]:
-    has = compute_capability(compute.gpu_type) if host.need.gpu_count else None
-    if has is None:
-        return []
-    stored, dtype = str(host.spec.model.quantization), host.spec.engine.dtype
-    wanted = [(stored, "spec.model.quantization")]
-    wanted += [("bf16", "spec.engine.dtype")] if dtype == "bfloat16" else []
-    problems = []
-    for name, path in wanted:
-        if has < Decimal(_FORMATS.get(name, "0")):
-            words = f"{compute.gpu_type} GPUs, those of {compute.name}, cannot compute in {name}."
-            problems.append(Problem("gpu_too_old", path, words))
-        elif has < Decimal(_SLOW_FORMATS.get(name, "0")):
-            words = (
-                f"{compute.gpu_type} GPUs, those of {compute.name}, have no {name} arithmetic and gain little by it."
-            )
-            problems.append(warning("gpu_too_old", path, words))
-    return problems
-
-
 def _memory_problems(host: Host, compute: ComputeFact) -> list[Problem]:
     found = verdict(host, compute)
     if found.verdict != "does_not_fit":
         return []
     if block(host.spec.resources).vramRequiredGb and host.need.gpu_count:
-        return [Problem("gpu_memory", "spec.resources.vramRequiredGb", f"{compute.name}: {found.message}")]
-    return [warning("gpu_memory", "spec.resources", f"{compute.name}: {found.message}")]
+        return [Problem("gpu_memory", "spec.resources.vramRequiredGb", f"{compute.name}: {found.message}.")]
+    return [warning("gpu_memory", "spec.resources", f"{compute.name}: {found.message}.")]
 
 
 def _account_problems(host: Host, facts: Facts) -> list[Problem]:

@@ -7,14 +7,12 @@ inside, which a manifest does not tell, so a usual value for its size stands in;
 
 from dataclasses import dataclass
 
-from smarter.core.facts import ComputeFact, Facts
+from smarter.core.facts import ComputeFact
 from smarter.core.gpus import visible_bytes
 from smarter.core.kind import MemoryVerdict
 from smarter.core.placement import GIB, allocatable_memory_bytes
 from smarter.core.quantities import readable_bytes
-from smarter.kinds.sam.llm_host.host import Host, block, host_of
-from smarter.kinds.sam.llm_host.placing import chosen_compute
-from smarter.models.sam.llm_host import SAMLLMHost
+from smarter.kinds.sam.llm_host.host import Host, block
 
 # Bits of one stored parameter, averages over whole files: 4-bit formats keep some tensors at 16 bits.
 _BITS = {
@@ -83,12 +81,6 @@ def _bits(host: Host) -> float:
     return named[0] if named else _BITS[str(host.spec.model.quantization)]
 
 
-def memory_verdict(manifest: SAMLLMHost, facts: Facts) -> MemoryVerdict | None:
-    host = host_of(manifest)
-    compute = chosen_compute(host, facts).compute
-    return verdict(host, compute) if compute else None
-
-
 def verdict(host: Host, compute: ComputeFact) -> MemoryVerdict:
     available = _available_bytes(host, compute)
     required = block(host.spec.resources).vramRequiredGb
@@ -96,12 +88,20 @@ def verdict(host: Host, compute: ComputeFact) -> MemoryVerdict:
         return _judged(required * 10**9, available, "The manifest says that the model needs", certain=True)
     needed = estimate(host)
     if needed is None:
-        return MemoryVerdict("unknown", "Give model.parameterCount to have the memory estimated.", None, available)
+        return MemoryVerdict("unknown", "Give model.parameterCount to have the memory estimated", None, available)
     return _judged(needed.total, available, "The model needs about", certain=False)
 
 
+def required_misfit(host: Host, compute: ComputeFact) -> str | None:
+    """Why the memory that the user vouches for is not there."""
+    if not block(host.spec.resources).vramRequiredGb or not host.need.gpu_count:
+        return None
+    found = verdict(host, compute)
+    return found.message if found.verdict == "does_not_fit" else None
+
+
 def _judged(needed: int, available: int, words: str, *, certain: bool) -> MemoryVerdict:
-    message = f"{words} {readable_bytes(needed)} of memory; {readable_bytes(available)} are there for it."
+    message = f"{words} {readable_bytes(needed)} of memory; {readable_bytes(available)} are there for it"
     if needed > available:
         return MemoryVerdict("does_not_fit", message, needed, available)
     if not certain and needed > available * _TIGHT_SHARE:
