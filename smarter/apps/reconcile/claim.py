@@ -30,21 +30,25 @@ class Claim:
     due: datetime
 
 
+# The choice is made in a materialised step of its own: as a subquery it may be run again for each row that is looked at,
+# and would then lease many rows where one was asked for.
 _CLAIM = """
-UPDATE resources_resourcestate
+WITH chosen AS MATERIALIZED (
+     SELECT resource_id FROM resources_resourcestate
+      WHERE next_check_at <= clock_timestamp()
+        AND (lease_until IS NULL OR lease_until < clock_timestamp())
+        AND (%(resource)s::bigint IS NULL OR resource_id = %(resource)s)
+      ORDER BY next_check_at
+        FOR UPDATE SKIP LOCKED
+      LIMIT 1)
+UPDATE resources_resourcestate AS state
    SET lease_token = lease_token + 1,
        lease_owner = %(worker)s,
        lease_until = clock_timestamp() + make_interval(secs => %(seconds)s),
        next_check_at = clock_timestamp() + make_interval(secs => %(seconds)s)
- WHERE resource_id IN (
-       SELECT resource_id FROM resources_resourcestate
-        WHERE next_check_at <= clock_timestamp()
-          AND (lease_until IS NULL OR lease_until < clock_timestamp())
-          AND (%(resource)s::bigint IS NULL OR resource_id = %(resource)s)
-        ORDER BY next_check_at
-          FOR UPDATE SKIP LOCKED
-        LIMIT 1)
-RETURNING resource_id, lease_token, fail_count, next_check_at
+  FROM chosen
+ WHERE state.resource_id = chosen.resource_id
+RETURNING state.resource_id, lease_token, fail_count, next_check_at
 """
 
 

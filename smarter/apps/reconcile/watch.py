@@ -32,19 +32,21 @@ ON CONFLICT (cluster_id) DO NOTHING
 """
 
 _CLAIM = """
-UPDATE reconcile_clusterwatch
+WITH chosen AS MATERIALIZED (
+     SELECT cluster_id FROM reconcile_clusterwatch
+      WHERE next_observe_at <= clock_timestamp()
+        AND (lease_until IS NULL OR lease_until < clock_timestamp())
+        AND (%(cluster)s::bigint IS NULL OR cluster_id = %(cluster)s)
+      ORDER BY next_observe_at
+        FOR UPDATE SKIP LOCKED
+      LIMIT 1)
+UPDATE reconcile_clusterwatch AS watch
    SET lease_token = lease_token + 1, lease_owner = %(worker)s,
        lease_until = clock_timestamp() + make_interval(secs => %(seconds)s),
        next_observe_at = clock_timestamp() + make_interval(secs => %(seconds)s)
- WHERE cluster_id IN (
-       SELECT cluster_id FROM reconcile_clusterwatch
-        WHERE next_observe_at <= clock_timestamp()
-          AND (lease_until IS NULL OR lease_until < clock_timestamp())
-          AND (%(cluster)s::bigint IS NULL OR cluster_id = %(cluster)s)
-        ORDER BY next_observe_at
-          FOR UPDATE SKIP LOCKED
-        LIMIT 1)
-RETURNING cluster_id, lease_token, fail_count, info_at, observed_at
+  FROM chosen
+ WHERE watch.cluster_id = chosen.cluster_id
+RETURNING watch.cluster_id, lease_token, fail_count, info_at, observed_at
 """
 
 _RELEASE = """

@@ -62,6 +62,19 @@ def test_the_one_that_waited_longest_comes_first() -> None:
 
 
 @pytest.mark.django_db
+def test_one_claim_takes_one_row_whatever_way_the_database_chooses() -> None:
+    """A subquery with a limit is run again for each row by a nested loop, and once leased twenty rows for one claim."""
+    for index in range(20):
+        resource(f"r{index}")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL enable_material = off"
+        )
+    claim()
+    assert ResourceState.objects.filter(lease_until__isnull=False).count() == 1
+
+
+@pytest.mark.django_db
 def test_a_claimant_that_dies_is_succeeded_and_cannot_write_any_more() -> None:
     state = resource()
     dead = claim()

@@ -154,7 +154,7 @@ def test_money_is_counted_from_the_pod_and_shown(world: World) -> None:
     now = world.sim.now()
     found = spent(host.account_id, [host.uid], now)[host.uid]
     assert found.pod_hours == pytest.approx(Decimal(1), abs=Decimal("0.05"))
-    assert found.cost == pytest.approx(found.pod_hours * Decimal("0.8048"), rel=Decimal("0.001"))
+    assert found.cost == pytest.approx(found.pod_hours * Decimal("0.9776"), rel=Decimal("0.001"))
     world.undeploy()
     world.settle(phase="inactive")
     stopped = spent(host.account_id, [host.uid], now + timedelta(days=3))[host.uid]
