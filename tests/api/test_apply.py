@@ -122,7 +122,7 @@ def test_flags_are_true_or_false(ann: Caller, problem: Problem, query: str) -> N
 
 
 def test_what_is_read_can_be_applied_again_without_a_change(ann: Caller) -> None:
-    text = "apiVersion: toys.example.io/v1\nkind: Gadget\nmetadata: {name: lamp, description: 'yes'}\nspec: {color: '010'}\n"
+    text = TEXT.replace("{name: lamp}", "{name: lamp, description: 'yes'}").replace("size: 2", "color: '010'")
     ann.post("/apply", text)
     for accept in ("application/json", "application/yaml"):
         read = ann.get("/gadgets/lamp", Accept=accept)

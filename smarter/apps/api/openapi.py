@@ -236,6 +236,6 @@ def add_problems(result: dict[str, Any], generator: Any, request: Any, public: b
 class DocumentView(SpectacularJSONAPIView):
     """The OpenAPI document, for all: it holds nothing of any account."""
 
-    authentication_classes = []
-    permission_classes = []
+    authentication_classes = ()
+    permission_classes = ()
     custom_settings = {"POSTPROCESSING_HOOKS": [add_problems], "SCHEMA_PATH_PREFIX": "/api/v1"}

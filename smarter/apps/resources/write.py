@@ -11,10 +11,10 @@ from smarter.apps.accounts.actor import Actor
 from smarter.apps.accounts.store import Action, metadata_of
 from smarter.apps.resources.audit import Entry
 from smarter.apps.resources.claims import claim
-from smarter.apps.resources.drafts import Batch, Draft, key_of
+from smarter.apps.resources.drafts import Batch, Draft
 from smarter.apps.resources.events import event_for
 from smarter.apps.resources.models import Event, Reference, Resource, ResourceState
-from smarter.apps.resources.references import Key, Target
+from smarter.apps.resources.references import Key, Target, key_of
 from smarter.apps.secrets import services as secrets
 
 GENERATED = "generated"

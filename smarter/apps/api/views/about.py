@@ -19,9 +19,9 @@ VERSION = version("smarter")
 
 
 class KindsView(APIView):
-    authentication_classes = []
-    permission_classes = []
-    parser_classes = []
+    authentication_classes = ()
+    permission_classes = ()
+    parser_classes = ()
     renderer_classes = RENDERERS
 
     @extend_schema(
@@ -32,9 +32,9 @@ class KindsView(APIView):
 
 
 class SchemaView(APIView):
-    authentication_classes = []
-    permission_classes = []
-    parser_classes = []
+    authentication_classes = ()
+    permission_classes = ()
+    parser_classes = ()
     renderer_classes = RENDERERS
 
     @extend_schema(
@@ -50,9 +50,9 @@ class SchemaView(APIView):
 
 
 class ExampleView(APIView):
-    authentication_classes = []
-    permission_classes = []
-    parser_classes = []
+    authentication_classes = ()
+    permission_classes = ()
+    parser_classes = ()
     renderer_classes = [YamlRenderer, *RENDERERS]
 
     @extend_schema(
@@ -71,9 +71,9 @@ class ExampleView(APIView):
 
 
 class VersionView(APIView):
-    authentication_classes = []
-    permission_classes = []
-    parser_classes = []
+    authentication_classes = ()
+    permission_classes = ()
+    parser_classes = ()
     renderer_classes = RENDERERS
 
     @extend_schema(
@@ -86,7 +86,7 @@ class VersionView(APIView):
 
 
 class WhoAmIView(APIView):
-    parser_classes = []
+    parser_classes = ()
     renderer_classes = RENDERERS
 
     @extend_schema(

@@ -13,7 +13,7 @@ from smarter.apps.resources.apply import apply_manifests
 
 
 class ApplyView(APIView):
-    parser_classes = []
+    parser_classes = ()
     renderer_classes = RENDERERS
 
     @extend_schema(

@@ -14,7 +14,7 @@ from smarter.apps.resources import live, queries
 
 
 class LogsView(APIView):
-    parser_classes = []
+    parser_classes = ()
     renderer_classes = RENDERERS
 
     @extend_schema(
@@ -40,7 +40,7 @@ class LogsView(APIView):
 
 
 class EventsView(APIView):
-    parser_classes = []
+    parser_classes = ()
     renderer_classes = RENDERERS
 
     @extend_schema(
@@ -60,7 +60,7 @@ class EventsView(APIView):
 
 
 class ObjectsView(APIView):
-    parser_classes = []
+    parser_classes = ()
     renderer_classes = RENDERERS
 
     @extend_schema(
@@ -77,7 +77,7 @@ class ObjectsView(APIView):
 
 
 class PlanView(APIView):
-    parser_classes = []
+    parser_classes = ()
     renderer_classes = RENDERERS
 
     @extend_schema(

@@ -16,7 +16,7 @@ MAX_LIMIT = 500
 
 
 class ManifestsView(APIView):
-    parser_classes = []
+    parser_classes = ()
     renderer_classes = RENDERERS
 
     @extend_schema(
@@ -44,7 +44,7 @@ class ManifestsView(APIView):
 
 
 class ManifestView(APIView):
-    parser_classes = []
+    parser_classes = ()
     renderer_classes = RENDERERS
 
     @extend_schema(
@@ -76,7 +76,7 @@ class ManifestView(APIView):
 
 
 class DeployView(APIView):
-    parser_classes = []
+    parser_classes = ()
     renderer_classes = RENDERERS
 
     @extend_schema(
@@ -94,7 +94,7 @@ class DeployView(APIView):
 
 
 class UndeployView(APIView):
-    parser_classes = []
+    parser_classes = ()
     renderer_classes = RENDERERS
 
     @extend_schema(
