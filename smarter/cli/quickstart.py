@@ -3,7 +3,6 @@
 Every step may have been done already: running it again attaches to what runs and applies the same manifest.
 """
 
-import http.client
 import json
 import os
 import subprocess
@@ -69,6 +68,7 @@ def run(progress: Progress, *, real: bool, kubeconfig: Path | None, deploy: bool
     with state.locked(state_dir):
         running = stack.prepare(folder, state_dir, progress, port)
         stack.start_programs(running)
+    progress("Making the demo account and its cluster")
     login = seed(running, kubeconfig)
     stack.wait_ready(running, progress)
     host = deploy_example(running, login, progress) if deploy else None
@@ -96,36 +96,20 @@ def deploy_example(running: Stack, login: Login, progress: Progress) -> dict[str
     """Apply, deploy and follow the first example with the same command that a pipeline would use."""
     progress(f"smarter apply -f {EXAMPLE} --deploy --wait {WAIT}")
     program = [sys.executable, "-P", "-c", "from smarter.cli.main import app; app(prog_name='smarter')"]
-    env = {**os.environ, "SMARTER_CONFIG": str(login.file), "PYTHONPATH": str(running.checkout)}
+    arguments = ["apply", "-f", str(running.checkout / EXAMPLE), "--deploy", "--wait", WAIT, "-o", "json"]
     done = subprocess.run(  # noqa: S603 - our own program with fixed arguments
-        [*program, "apply", "-f", str(running.checkout / EXAMPLE), "--deploy", "--wait", WAIT], env=env, check=False
+        [*program, *arguments], env=_client_environment(running, login), stdout=subprocess.PIPE, check=False
     )
     if done.returncode != 0:
+        sys.stderr.buffer.write(done.stdout)
         raise PermanentError(f"The example did not become active (exit code {done.returncode}).", reason="NotActive")
-    return fetch(running, login, f"/api/v1/llmhosts/{example_name(running)}")
+    return next(result for result in json.loads(done.stdout)["results"] if result["kind"] == "LLMHost")
 
 
-def example_name(running: Stack) -> str:
-    """The name in the example's metadata, without a YAML reader: it is the first one in the file."""
-    for line in (running.checkout / EXAMPLE).read_text().splitlines():
-        word, _, value = line.strip().partition(":")
-        if word == "name":
-            return value.split("#")[0].strip().strip("\"'")
-    raise PermanentError(f"{EXAMPLE} has no name.", reason="BadExample")
-
-
-def fetch(running: Stack, login: Login, path: str) -> dict[str, Any]:
-    headers = {"Authorization": f"Bearer {login.token}", "Accept": "application/json"}
-    connection = http.client.HTTPConnection("127.0.0.1", running.web_port, timeout=10)
-    try:
-        connection.request("GET", path, headers=headers)
-        answer = connection.getresponse()
-        body = json.loads(answer.read())
-    finally:
-        connection.close()
-    if answer.status != 200 or not isinstance(body, dict):
-        raise PermanentError(f"GET {path} answered {answer.status}.", reason="BadAnswer")
-    return body
+def _client_environment(running: Stack, login: Login) -> dict[str, str]:
+    """Another login that the caller has chosen is left out: the demo goes to the server that was just started."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SMARTER_")}
+    return {**kept, "SMARTER_CONFIG": str(login.file), "PYTHONPATH": str(running.checkout)}
 
 
 def _cluster_line(real: bool, kubeconfig: Path | None) -> str:
@@ -141,9 +125,9 @@ def screen(running: Stack, login: Login, host: dict[str, Any] | None, cluster: s
     if host is not None:
         status = host["status"]
         lines += [
-            ("Host", f"{host['metadata']['name']}  {status['hostStatus']}"),
+            ("Host", f"{host['name']}  {status['hostStatus']}"),
             ("Endpoint", status.get("publicUrl") or status.get("endpoint") or "-"),
-            ("Price", f"{_money(status.get('pricePerHour'))} per hour"),
+            ("Price", f"{_money(host.get('pricePerHour'))} per hour"),
             ("Cost so far", _money(status.get("estimatedCost"))),
         ]
     lines += [
@@ -158,7 +142,7 @@ def screen(running: Stack, login: Login, host: dict[str, Any] | None, cluster: s
 
 
 def _money(amount: Any) -> str:
-    return "-" if amount is None else f"${float(amount):.4f}"
+    return "-" if amount is None else f"${float(amount):.6f}"
 
 
 if __name__ == "__main__":

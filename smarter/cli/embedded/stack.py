@@ -66,9 +66,22 @@ def prepare(checkout: Path, state_dir: Path, report: Report, port: int = 0) -> S
     started = services.start_locked(state_dir, wanted=wanted)
     env = environment.environment_for(checkout, state_dir, started, os.environ)
     stack = Stack(checkout, state_dir, env, _web_port(state.load(state_dir), port))
-    report("Bringing the database up to date")
-    manage(stack, "migrate", "--no-input", "--verbosity", "0")
+    if not _serves_this_code(stack):
+        report("Bringing the database up to date")
+        manage(stack, "migrate", "--no-input", "--verbosity", "0")
     return stack
+
+
+def _serves_this_code(stack: Stack) -> bool:
+    """A web server of the same code and database that is ready has checked the migrations, which saves some seconds."""
+    web = state.load(stack.state_dir).programs.get("web")
+    if web is None or not processes.alive(web.process) or web.fingerprint != _mark(stack, "web"):
+        return False
+    return readiness(stack) is not None
+
+
+def _mark(stack: Stack, name: str) -> str:
+    return environment.fingerprint(_arguments(stack, name), stack.env, stack.checkout / "smarter")
 
 
 def _server_names(wanted: frozenset[str]) -> list[str]:
@@ -108,7 +121,7 @@ def start_programs(stack: Stack) -> None:
     current.web_port = stack.web_port
     for name in NAMES:
         argv = _arguments(stack, name)
-        mark = environment.fingerprint(argv, stack.env, stack.checkout / "smarter")
+        mark = _mark(stack, name)
         known = current.programs.get(name)
         if known and processes.alive(known.process) and known.fingerprint == mark:
             continue
