@@ -78,7 +78,7 @@ def _ended_pod(event: KubernetesObject, named: dict[str, str]) -> str:
 
 
 def _ended_at(metadata: KubernetesObject, status: KubernetesObject) -> datetime | None:
-    ends = []
+    ends: list[datetime | None] = []
     deletion = _time(metadata.get("deletionTimestamp"))
     if deletion is not None:
         ends.append(deletion - timedelta(seconds=metadata.get("deletionGracePeriodSeconds") or 0))
