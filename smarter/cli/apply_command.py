@@ -11,7 +11,7 @@ from smarter.cli.durations import seconds_of
 from smarter.cli.failures import CommandFailed, bad_usage
 from smarter.cli.faults import with_places
 from smarter.cli.kinds import find
-from smarter.cli.options import OutputOption, one_of
+from smarter.cli.options import OutputOption
 from smarter.cli.session import Session, open_session
 from smarter.cli.waiting import ACTIVE, Awaited
 
@@ -42,7 +42,6 @@ def apply(
     All documents of all files are stored together, or none of them is. The faults of a refused manifest are printed as
     file:line:column. With --wait the exit code tells whether it works: 0, 6 for a timeout, 7 for a failure.
     """
-    one_of(output_format, "table", "yaml", "json", "name")
     timeout_seconds = seconds_of(wait) if wait else None
     if dry_run and timeout_seconds is not None:
         raise bad_usage("--wait makes no sense with --dry-run: nothing is stored that could become active.")
@@ -88,13 +87,14 @@ def _wait(session: Session, answer: dict[str, Any], timeout_seconds: float) -> N
         for result, one in awaited:
             result["status"] = answers.status_of(one.manifest)
     for _, one in awaited:
-        _say_active(session, one)
+        _say_where(session, one)
 
 
-def _say_active(session: Session, one: Awaited) -> None:
+def _say_where(session: Session, one: Awaited) -> None:
     status = answers.status_of(one.manifest)
     where = status.get("publicUrl") or status.get("endpoint")
-    session.note(f"{one.label} is active{f' at {where}' if where else ''}", "green")
+    if where:
+        session.note(f"{one.label} answers at {where}", "green")
 
 
 def _print(session: Session, answer: dict[str, Any], output_format: str) -> None:

@@ -5,7 +5,6 @@ the connection, and so cannot have seen it, it is tried again. The token is in a
 """
 
 import importlib.metadata
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +14,7 @@ from uuid import uuid4
 import httpx
 import tenacity
 
-from smarter.cli import exit_codes
+from smarter.cli import clock, exit_codes
 from smarter.cli.config import LOGIN_FIRST, Connection, is_this_machine
 from smarter.cli.failures import CommandFailed
 from smarter.cli.text import one_line
@@ -48,7 +47,6 @@ class Client:
     connection: Connection
     http: httpx.Client = field(repr=False)
     report: Report = lambda text: None
-    sleep: Callable[[float], None] = time.sleep
 
     def get(self, path: str, **params: Any) -> Any:
         return json_of(self.fetch(path, **params))
@@ -75,8 +73,8 @@ class Client:
         retrying = tenacity.Retrying(
             retry=retry,
             stop=tenacity.stop_after_delay(RETRY_SECONDS) | tenacity.stop_after_attempt(MAX_ATTEMPTS),
-            wait=tenacity.wait_exponential_jitter(initial=0.2, max=2, jitter=0.2),
-            sleep=self.sleep,
+            wait=tenacity.wait_random_exponential(multiplier=0.2, max=2),
+            sleep=clock.sleep,
             # The last answer or exception is what the caller judges.
             retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
         )
@@ -88,13 +86,13 @@ class Client:
 
     def _once(self, request: httpx.Request) -> httpx.Response:
         line = f"{request.method} {request.url.raw_path.decode('ascii', 'replace')}"
-        began = time.monotonic()
+        began = clock.now()
         try:
             answer = self.http.send(request)
         except httpx.TransportError as fault:
             self.report(f"{line}: {type(fault).__name__}")
             raise
-        self.report(f"{line}: {answer.status_code} in {time.monotonic() - began:.3f} s")
+        self.report(f"{line}: {answer.status_code} in {clock.now() - began:.3f} s")
         return answer
 
     def _headers(self) -> dict[str, str]:

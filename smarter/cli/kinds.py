@@ -14,7 +14,7 @@ from smarter.cli.failures import bad_usage
 
 @dataclass(frozen=True)
 class KindInfo:
-    """`path` is where its manifests are, `label` how it is written before a name, both unambiguous."""
+    """`address`, `path` and `label` (how it is written before a name) are unambiguous."""
 
     api_version: str
     name: str
@@ -33,8 +33,13 @@ class KindInfo:
         return f"{self.plural}.{self.group}"
 
     @property
+    def address(self) -> str:
+        """The plural, with the group only where several kinds share it."""
+        return self.plural if self.is_unique else self.qualified
+
+    @property
     def path(self) -> str:
-        return f"/api/v1/{segment(self.plural if self.is_unique else self.qualified)}"
+        return f"/api/v1/{segment(self.address)}"
 
     @property
     def label(self) -> str:
@@ -73,9 +78,9 @@ def resolve(kinds: Sequence[KindInfo], text: str) -> KindInfo:
         return found[0]
     if found:
         raise bad_usage(f"{text} is ambiguous: {' or '.join(sorted(kind.qualified for kind in found))}.")
-    close = difflib.get_close_matches(wanted, [_folded(kind.plural) for kind in kinds], n=1, cutoff=0.6)
+    close = difflib.get_close_matches(wanted, [_folded(kind.plural) for kind in kinds], n=1)
     hint = f" Did you mean {close[0]}?" if close else ""
-    raise bad_usage(f"There is no kind {text!r}; the server has: {', '.join(kind.plural for kind in kinds)}.{hint}")
+    raise bad_usage(f"There is no kind {text!r}; the server has: {', '.join(kind.address for kind in kinds)}.{hint}")
 
 
 def find(kinds: Sequence[KindInfo], api_version: object, name: object) -> KindInfo | None:

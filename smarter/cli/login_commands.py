@@ -11,7 +11,7 @@ from smarter.cli import config, output
 from smarter.cli.client import version as client_version
 from smarter.cli.config import Connection, Context
 from smarter.cli.failures import CommandFailed, bad_usage
-from smarter.cli.options import OutputOption, chosen, one_of
+from smarter.cli.options import chosen, formats
 from smarter.cli.session import client_for, open_session
 
 DEFAULT_NAME = "default"
@@ -93,9 +93,8 @@ def _list_contexts() -> None:
     output.out_table(["", "NAME", "SERVER"], rows)
 
 
-def whoami(ctx: typer.Context, output_format: OutputOption = "table") -> None:
+def whoami(ctx: typer.Context, output_format: Annotated[str, formats("table", "yaml", "json")] = "table") -> None:
     """Show whom the token belongs to, and what it may do."""
-    one_of(output_format, "table", "yaml", "json")
     session = open_session(ctx)
     who = session.client.get("/api/v1/whoami")
     if output_format == "json":
@@ -113,9 +112,8 @@ def whoami(ctx: typer.Context, output_format: OutputOption = "table") -> None:
         output.out_fields(shown)
 
 
-def version(ctx: typer.Context, output_format: OutputOption = "table") -> None:
+def version(ctx: typer.Context, output_format: Annotated[str, formats("table", "yaml", "json")] = "table") -> None:
     """Show the versions of this command and of the server."""
-    one_of(output_format, "table", "yaml", "json")
     server, failure = None, None
     try:
         session = open_session(ctx)

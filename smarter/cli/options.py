@@ -67,12 +67,23 @@ def shared_parameters() -> list[Any]:
     return parameters
 
 
-OutputOption = Annotated[
-    str, typer.Option("--output", "-o", metavar="FORMAT", callback=_remember, help="One of: table, yaml, json, name.")
-]
+def formats(*names: str) -> Any:
+    """The option -o of a command that knows these formats."""
+
+    def check(ctx: typer.Context, param: typer.CallbackParam, value: str) -> str:
+        if value not in names:
+            raise typer.BadParameter(f"{value} is not one of: {', '.join(names)}.")
+        ctx.meta[f"{_KEY}output_format"] = value
+        return value
+
+    return typer.Option("--output", "-o", metavar="FORMAT", callback=check, help=f"One of: {', '.join(names)}.")
 
 
-def one_of(output_format: str, *formats: str) -> str:
-    if output_format not in formats:
-        raise bad_usage(f"-o {output_format}: this command knows {', '.join(formats)}.")
+OutputOption = Annotated[str, formats("table", "yaml", "json", "name")]
+
+
+def one_of(output_format: str, *names: str) -> str:
+    """For a command that takes the option of all formats and knows fewer."""
+    if output_format not in names:
+        raise bad_usage(f"-o {output_format}: this command knows {', '.join(names)}.")
     return output_format

@@ -10,12 +10,13 @@ from smarter.cli.client import segment
 from smarter.cli.describe import show_manifest
 from smarter.cli.failures import CommandFailed
 from smarter.cli.kinds import KindInfo
-from smarter.cli.options import OutputOption, one_of
+from smarter.cli.options import OutputOption, formats
 from smarter.cli.session import Session, open_session
 from smarter.cli.targets import OptionalTargetArgument, TargetArgument, kind_and_maybe_name, kind_and_name
 from smarter.cli.text import safe
 
 PAGE = 200
+NAME_COLUMN = ("NAME", "metadata.name")
 KindArgument = Annotated[str, typer.Argument(metavar="KIND", show_default=False, help="For example: llmhost")]
 
 
@@ -24,12 +25,15 @@ def register(app: typer.Typer) -> None:
         app.command()(command)
 
 
-def get(ctx: typer.Context, target: OptionalTargetArgument, output_format: OutputOption = "table") -> None:
+def get(
+    ctx: typer.Context,
+    target: OptionalTargetArgument,
+    output_format: OutputOption = "table",
+) -> None:
     """List the manifests of a kind, or show one.
 
     What -o yaml prints can be applied again.
     """
-    one_of(output_format, "table", "yaml", "json", "name")
     word, name = kind_and_maybe_name(target)
     session = open_session(ctx)
     kind = session.kind(word)
@@ -42,7 +46,7 @@ def get(ctx: typer.Context, target: OptionalTargetArgument, output_format: Outpu
         for item in items:
             output.out(f"{kind.label}/{answers.name_of(item)}")
     elif items:
-        columns = kind.columns or (("Name", "metadata.name"),)
+        columns = (NAME_COLUMN, *(column for column in kind.columns if column != NAME_COLUMN))
         output.out_table([title for title, _ in columns], [_cells(item, columns) for item in items])
     else:
         session.note(f"There are no {kind.plural}.")
@@ -98,7 +102,6 @@ def _objects(session: Session, kind: KindInfo, name: str) -> Mapping[str, Any]:
 
 def kinds(ctx: typer.Context, output_format: OutputOption = "table") -> None:
     """List the kinds of manifests that the server knows."""
-    one_of(output_format, "table", "yaml", "json", "name")
     session = open_session(ctx)
     if output_format in ("json", "yaml"):
         answer = session.client.get("/api/v1/kinds")
@@ -106,7 +109,7 @@ def kinds(ctx: typer.Context, output_format: OutputOption = "table") -> None:
         return
     if output_format == "name":
         for kind in session.kinds:
-            output.out(kind.plural if kind.is_unique else kind.qualified)
+            output.out(kind.address)
         return
     rows = [
         [kind.name, kind.plural, kind.api_version, "yes" if kind.deployable else "no", kind.summary]
@@ -115,9 +118,10 @@ def kinds(ctx: typer.Context, output_format: OutputOption = "table") -> None:
     output.out_table(["KIND", "PLURAL", "API VERSION", "DEPLOYABLE", "SUMMARY"], rows)
 
 
-def schema(ctx: typer.Context, kind: KindArgument, output_format: OutputOption = "json") -> None:
+def schema(
+    ctx: typer.Context, kind: KindArgument, output_format: Annotated[str, formats("json", "yaml")] = "json"
+) -> None:
     """Print the JSON Schema of a kind."""
-    one_of(output_format, "json", "yaml")
     answer = _about(ctx, kind, "schema").json()
     output.out_json(answer) if output_format == "json" else output.out_yaml([answer])
 

@@ -4,12 +4,11 @@
 A deployed thing that stays in error for several polls has failed: whoever waits hears it then, not at the timeout.
 """
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from smarter.cli import answers, exit_codes
+from smarter.cli import answers, clock, exit_codes
 from smarter.cli.client import json_of
 from smarter.cli.durations import readable
 from smarter.cli.failures import CommandFailed
@@ -28,15 +27,6 @@ UNREACHABLE_SECONDS = 60.0
 """A server that restarts in between is no reason to give up."""
 
 Verdict = Literal["reached", "pending", "failing"]
-
-
-@dataclass(frozen=True)
-class Clock:
-    now: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
-
-
-CLOCK = Clock()
 
 
 @dataclass(frozen=True)
@@ -102,21 +92,21 @@ def _otherwise(manifest: answers.Json, goal: Goal) -> Verdict:
 
 def wait_for(session: Session, awaited: Sequence[Awaited], goal: Goal, timeout_seconds: float) -> None:
     """Returns when all have reached the goal; fails with TIMEOUT, FAILED, or NOT_FOUND for one that is deleted."""
-    began = CLOCK.now()
+    began = clock.now()
     with Progress(session.quiet) as progress:
         while True:
             for one in awaited:
                 if not one.reached:
-                    _look(session, one, goal, CLOCK.now() - began)
-                    progress.changed(one.label, one.state, one.message, CLOCK.now() - began)
+                    _look(session, one, goal, clock.now() - began)
+                    progress.changed(one.label, one.state, one.message, clock.now() - began)
             waiting = [one for one in awaited if not one.reached]
             if not waiting:
                 return
-            left = timeout_seconds - (CLOCK.now() - began)
+            left = timeout_seconds - (clock.now() - began)
             if left <= 0:
                 raise _timeout(waiting, goal, timeout_seconds)
             progress.waiting([(one.label, one.state, one.message) for one in waiting], timeout_seconds - left)
-            CLOCK.sleep(min(POLL_SECONDS, left))
+            clock.sleep(min(POLL_SECONDS, left))
 
 
 def _look(session: Session, one: Awaited, goal: Goal, waited_seconds: float) -> None:

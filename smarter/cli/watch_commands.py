@@ -4,11 +4,11 @@ from typing import Annotated, Any
 
 import typer
 
-from smarter.cli import exit_codes, output, waiting
+from smarter.cli import clock, exit_codes, output, waiting
 from smarter.cli.describe import show_events
 from smarter.cli.durations import seconds_of
 from smarter.cli.failures import CommandFailed, bad_usage
-from smarter.cli.options import OutputOption, one_of
+from smarter.cli.options import formats
 from smarter.cli.session import Session, open_session
 from smarter.cli.targets import TargetArgument, kind_and_name
 from smarter.cli.text import one_line, safe
@@ -16,7 +16,7 @@ from smarter.cli.waiting import ACTIVE, DELETED, INACTIVE, Awaited, Goal
 
 FOLLOW_SECONDS = 2.0
 FOLLOW_LINES = 1000
-"""Read with each look; more new lines than that between two looks are lost, and said to be."""
+"""Read with each look. More new lines than that between two looks are lost."""
 
 
 def register(app: typer.Typer) -> None:
@@ -39,19 +39,21 @@ def logs(
     session = open_session(ctx)
     path = f"{session.kind(word).item_path(name)}/logs"
     params = {"container": container or None, "previous": "true" if previous else None}
-    answer = session.client.get(path, tailLines=tail, **params)
+    window = max(tail, FOLLOW_LINES) if follow else tail
+    answer = session.client.get(path, tailLines=window, **params)
     session.note(f"pod {one_line(answer['pod'])}, container {one_line(answer['container'])}", "dim")
-    lines = _print_lines(answer["logs"].splitlines())
+    lines = answer["logs"].splitlines()
+    _print_lines(lines[-tail:])
     if follow:
-        _follow(session, path, {**params, "pod": answer["pod"]}, lines)
+        _follow(session, path, {**params, "pod": answer["pod"], "tailLines": window}, lines)
 
 
 def _follow(session: Session, path: str, params: dict[str, Any], seen: list[str]) -> None:
     """The log of a pod that is replaced ends; the next look takes the pod that has come in its place."""
     while True:
-        waiting.CLOCK.sleep(FOLLOW_SECONDS)
+        clock.sleep(FOLLOW_SECONDS)
         try:
-            answer = session.client.get(path, tailLines=FOLLOW_LINES, **params)
+            answer = session.client.get(path, **params)
         except CommandFailed as failure:
             if failure.exit_code not in (exit_codes.NOT_FOUND, exit_codes.CONFLICT):
                 raise
@@ -66,31 +68,27 @@ def _follow(session: Session, path: str, params: dict[str, Any], seen: list[str]
 
 
 def new_lines(seen: list[str], lines: list[str]) -> list[str]:
-    """What came after `seen`, both being the end of one log. Found by the longest end of `seen` that `lines` hold at
-    the place where it ends."""
-    if not seen:
-        return lines
-    for end in range(len(lines), 0, -1):
-        length = min(end, len(seen))
-        if lines[end - length : end] == seen[-length:]:
-            return lines[end:]
+    """What `lines` have after `seen`. Both are the last lines of one log, up to the same number, so the older ones
+    begin with what the newer ones still have of them."""
+    for start in range(len(seen)):
+        kept = seen[start:]
+        if lines[: len(kept)] == kept:
+            return lines[len(kept) :]
     return lines
 
 
-def _print_lines(lines: list[str]) -> list[str]:
+def _print_lines(lines: list[str]) -> None:
     if lines:
         output.print_exactly("".join(f"{safe(line)}\n" for line in lines))
-    return lines
 
 
 def events(
     ctx: typer.Context,
     target: TargetArgument,
     limit: Annotated[int, typer.Option("--limit", min=1, max=500, help="So many of the last ones.")] = 50,
-    output_format: OutputOption = "table",
+    output_format: Annotated[str, formats("table", "yaml", "json")] = "table",
 ) -> None:
     """Show what happened to a manifest, also after it was deleted. The last event is at the bottom."""
-    one_of(output_format, "table", "yaml", "json")
     word, name = kind_and_name(target)
     session = open_session(ctx)
     items = session.client.get(f"{session.kind(word).item_path(name)}/events", limit=limit)["items"]
