@@ -23,7 +23,13 @@ EXAMPLE = Path("docs/examples/01-llm-host.yaml")
 WAIT = "5m"
 
 RealOption = Annotated[bool, typer.Option("--control-plane", help="Start a real Kubernetes control plane and use it.")]
-KubeconfigOption = Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="Deploy to this cluster.")]
+# KUBECONFIG is not looked at: it often names a cluster that nobody means to deploy to today.
+KubeconfigOption = Annotated[
+    Path | None,
+    typer.Option(
+        exists=True, dir_okay=False, resolve_path=True, envvar="SMARTER_KUBECONFIG", help="Deploy to this cluster."
+    ),
+]
 DeployOption = Annotated[bool, typer.Option(help="Apply the first example and wait until it is active.")]
 PortOption = Annotated[int, typer.Option(help="Port of the API; by default 8000, or a free one.")]
 
