@@ -5,6 +5,7 @@ import re
 from smarter.core.plain_words import word_problem
 from smarter.core.problems import Problem, warning
 from smarter.kinds.sam.llm_host.host import Host, block
+from smarter.kinds.sam.llm_host.memory import estimate
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _IMAGE = re.compile(
@@ -14,6 +15,9 @@ _IMAGE = re.compile(
 )
 _HEALTH_PATH = re.compile(r"/[A-Za-z0-9._~/-]*", re.ASCII)
 _UNPRIVILEGED = 1024
+# Loading at the pace of network storage, and what starts besides: 70 billion parameters in 16 bits take 20 minutes.
+_STARTUP_SECONDS = 60
+_BYTES_PER_SECOND = 125_000_000
 
 
 def model_problems(host: Host) -> list[Problem]:
@@ -68,10 +72,19 @@ def settings_problems(host: Host) -> list[Problem]:
     if (engine.port or 0) < _UNPRIVILEGED:
         words = "Some clusters give pods no ports below 1024. Use a higher one; the Service has port 80 in any case."
         problems.append(warning("port", "spec.engine.port", words))
-    path = block(host.spec.healthCheck).path
-    if path is not None and not _HEALTH_PATH.fullmatch(path):
+    return problems + _health_problems(host)
+
+
+def _health_problems(host: Host) -> list[Problem]:
+    check, needed = block(host.spec.healthCheck), estimate(host)
+    problems = []
+    if check.path is not None and not _HEALTH_PATH.fullmatch(check.path):
         words = "A health path starts with '/' and has letters, digits and . _ ~ - / only."
         problems.append(Problem("health_path", "spec.healthCheck.path", words))
+    least = _STARTUP_SECONDS + needed.weights // _BYTES_PER_SECOND if needed else 0
+    if check.startupTimeoutSeconds < least:
+        words = f"A model of this size often takes {least} seconds or more to load, and would be restarted before that."
+        problems.append(warning("short_startup", "spec.healthCheck.startupTimeoutSeconds", words))
     return problems
 
 
