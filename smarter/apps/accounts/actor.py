@@ -12,6 +12,7 @@ from smarter.core.errors import Refused
 from smarter.core.kind import Role
 
 Scope = Literal["read", "apply", "deploy", "secrets:write", "admin"]
+AccountRole = Literal["viewer", "member", "admin"]
 SCOPES: tuple[Scope, ...] = ("read", "apply", "deploy", "secrets:write", "admin")
 DEFAULT_SCOPES: tuple[Scope, ...] = ("read", "apply", "deploy", "secrets:write")
 ALL_SCOPES = frozenset(SCOPES)
@@ -33,7 +34,7 @@ class Actor:
 
     user: User
     account: Account
-    role: Literal["viewer", "member", "admin"]
+    role: AccountRole
     is_platform_admin: bool = False
     key_id: str | None = None
     scopes: frozenset[str] = ALL_SCOPES

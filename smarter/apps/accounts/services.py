@@ -12,7 +12,7 @@ from django.db.models import OuterRef, Q, Subquery
 from django.utils import timezone
 from pydantic import SecretStr
 
-from smarter.apps.accounts.actor import DEFAULT_SCOPES, SCOPES, Actor
+from smarter.apps.accounts.actor import DEFAULT_SCOPES, SCOPES, AccountRole, Actor
 from smarter.apps.accounts.models import Account, ApiKey, Membership, User
 from smarter.apps.accounts.tokens import new_token, parse_token, same_digest
 from smarter.core.errors import Refused
@@ -26,6 +26,7 @@ PLATFORM_USERNAME = "platform"
 DEMO_NUMBER = "1000-2000-3000"
 DEMO_NAME = "demo"
 DEMO_USERNAME = "demo"
+_ROLES: dict[str, AccountRole] = {"viewer": "viewer", "member": "member", "admin": "admin"}
 
 
 def new_account_number() -> str:
@@ -164,11 +165,8 @@ def _actor(user: User, account: Account, role: str | None, **key: Any) -> Actor 
     """A platform administrator is one only in the platform's own account: the key of a superuser in a tenant's account
     is worth no more than the role there."""
     is_platform_admin = account.is_platform and (user.is_superuser or role == "admin")
-    if is_platform_admin:
-        role = "admin"
-    if role not in ("viewer", "member", "admin"):
-        return None
-    return Actor(user, account, role, is_platform_admin=is_platform_admin, **key)  # type: ignore[arg-type] # narrowed above
+    known = _ROLES.get("admin" if is_platform_admin else role or "")
+    return None if known is None else Actor(user, account, known, is_platform_admin=is_platform_admin, **key)
 
 
 def _note_use(key: ApiKey, now: datetime) -> None:

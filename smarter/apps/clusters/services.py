@@ -9,6 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 from django.utils import timezone
 from pydantic import SecretStr
 
@@ -32,9 +33,9 @@ def client_for(cluster: Cluster) -> port.Cluster:
 
 def choose(account: Account) -> Cluster | None:
     """The account's own default, or else the platform's."""
-    defaults = Cluster.all_accounts.select_related("account", "kubeconfig_secret").filter(is_default=True)
-    own: Cluster | None = defaults.filter(account=account).first()
-    return own or defaults.filter(account__is_platform=True).first()
+    usable = Q(account=account) | Q(account__is_platform=True)
+    defaults = Cluster.all_accounts.select_related("account", "kubeconfig_secret").filter(usable, is_default=True)
+    return max(defaults, key=lambda cluster: cluster.account_id == account.pk, default=None)
 
 
 def environment_for(cluster: Cluster | None) -> Environment:

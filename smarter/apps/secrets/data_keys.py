@@ -23,9 +23,16 @@ def current_key(account: Account, purpose: str) -> DataKey:
     return _find(account, purpose) or _create(account, purpose)
 
 
+def lock_writes(account: Account) -> None:
+    """Writes of one account's secrets follow one another. Taken before any row of a secret, by whoever holds one and
+    wants a key, so that a request with several secrets and a rotation never wait for each other in a circle."""
+    Account.all_accounts.select_for_update(no_key=True).only("pk").get(pk=account.pk)
+
+
 def key_to_encrypt(account: Account) -> DataKey:
     """The key for one more value, which is counted. Call it inside the transaction that stores the value: until that
     ends, the key cannot be dropped."""
+    lock_writes(account)
     for _ in range(_ATTEMPTS):
         key = current_key(account, "value")
         if key.encryptions >= MAX_ENCRYPTIONS:

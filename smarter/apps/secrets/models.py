@@ -48,7 +48,8 @@ class Secret(ManifestRow):
 
     account = models.ForeignKey(Account, on_delete=models.PROTECT, related_name="secrets")
     owner = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
-    name = models.CharField(max_length=50)
+    # Longer than a manifest's name may be: a generated key is called `llmhost_<name>_api_key`.
+    name = models.CharField(max_length=128)
     description = models.CharField(max_length=2048, blank=True)
     envelope = models.BinaryField()
     data_key = models.ForeignKey(DataKey, on_delete=models.PROTECT, related_name="secrets")

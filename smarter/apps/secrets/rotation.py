@@ -58,6 +58,7 @@ def reencrypt_all() -> Report:
 
 def _reencrypt(account: Account, pk: int) -> int:
     with transaction.atomic():
+        data_keys.lock_writes(account)
         rows = Secret.for_account(account).select_for_update(of=("self",)).select_related("data_key")
         row = rows.filter(pk=pk).first()
         if row is None:

@@ -93,6 +93,7 @@ def put(
 ) -> Secret:
     """Creates the secret, or replaces its value and expiry."""
     with transaction.atomic():
+        data_keys.lock_writes(account)
         row = Secret.for_account(account).select_for_update().filter(name=name).first()
         if row is None:
             return _create(account, owner, name, value, expires_at=expires_at, generated_for=generated_for)

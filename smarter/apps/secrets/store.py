@@ -20,7 +20,7 @@ from smarter.apps.accounts.store import (
     not_found,
     spec_of,
 )
-from smarter.apps.secrets import services
+from smarter.apps.secrets import data_keys, services
 from smarter.apps.secrets.models import Secret
 from smarter.core.errors import Refused
 from smarter.core.kind import Kind
@@ -53,6 +53,7 @@ class SecretStore:
             "expires_at": _in_utc(config.get("expiration_date")),
         }
         with transaction.atomic():
+            data_keys.lock_writes(actor.account)
             row = locked(self._rows(actor), parsed.name)
             check_version(row.resource_version if row else None, expected_version)
             if row is None:

@@ -3,7 +3,7 @@ import threading
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
+from django.db import connection, transaction
 from pydantic import SecretStr
 
 from smarter.apps.secrets import data_keys, keyring, rotation, services
@@ -115,21 +115,25 @@ def test_a_key_that_is_retired_while_a_data_key_is_made_refuses_that(tenants, ke
 def test_values_stay_readable_and_writable_during_rotations(tenants, key_file):
     before, stop, faults = values(tenants), threading.Event(), []
 
-    def work(each):
+    def work(each, names):
         try:
             number = 0
             while not stop.is_set():
                 number += 1
-                services.put(each.account, each.admin, "busy", SecretStr(f"value {number}"))
-                found = services.use(each.account, ["busy"], "test")["busy"].value.get_secret_value()
-                if found != f"value {number}":
-                    faults.append(found)
+                # Two secrets in one transaction, which the other thread writes in the other order.
+                with transaction.atomic():
+                    for name in names:
+                        services.put(each.account, each.admin, name, SecretStr(f"{name} {number}"))
+                for name, fact in services.use(each.account, names, "test").items():
+                    if not fact.value.get_secret_value().startswith(name):
+                        faults.append(name)
         except Exception as error:  # noqa: BLE001 - whatever goes wrong in the thread is the test's finding
             faults.append(repr(error))
         finally:
             connection.close()
 
-    threads = [threading.Thread(target=work, args=(each,)) for each in tenants]
+    orders = [(tenants[0], ["a", "b"]), (tenants[0], ["b", "a"]), (tenants[1], ["a", "b"])]
+    threads = [threading.Thread(target=work, args=order) for order in orders]
     for thread in threads:
         thread.start()
     for _ in range(3):

@@ -268,6 +268,26 @@ def test_a_data_key_that_encrypted_enough_is_replaced(acme):
     assert (value_of(acme), value_of(acme, "second")) == (CANARY, CANARY)
 
 
+def test_a_key_that_is_retired_at_the_last_moment_encrypts_nothing(acme, monkeypatch):
+    stale = data_keys.current_key(acme.account, "value")
+    data_keys.retire(stale)
+    find, seen = data_keys._find, [stale]
+    monkeypatch.setattr(
+        data_keys,
+        "_find",
+        lambda account, purpose: seen.pop() if seen and purpose == "value" else find(account, purpose),
+    )
+
+    assert put(acme).data_key_id != stale.pk
+    assert DataKey.all_accounts.get(pk=stale.pk).encryptions == 0
+
+
+def test_a_generated_name_may_be_longer_than_a_manifests(acme):
+    name = f"llmhost_{'x' * 50}_api_key"
+
+    assert services.ensure_generated(acme.account, acme.admin, name, uuid4()).name == name
+
+
 def test_the_database_keeps_one_current_key(acme):
     put(acme)
     key = DataKey.for_account(acme.account).get(purpose="value")

@@ -50,7 +50,7 @@ class Migration(migrations.Migration):
                 ("resource_version", models.BigIntegerField(default=1)),
                 ("created", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ("modified", models.DateTimeField(default=django.utils.timezone.now)),
-                ("name", models.CharField(max_length=50)),
+                ("name", models.CharField(max_length=128)),
                 ("description", models.CharField(blank=True, max_length=2048)),
                 ("envelope", models.BinaryField()),
                 ("value_version", models.BigIntegerField(default=1)),

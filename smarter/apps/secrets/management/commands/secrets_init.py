@@ -11,7 +11,7 @@ from smarter.apps.secrets.keyring import create_ring, load_ring
 class Command(BaseCommand):
     help = "Create the file of encryption keys where there is none. An existing one is checked and kept."
     # The check that would run first is that the file exists.
-    requires_system_checks = []
+    requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
         path = settings.SMARTER.kek_file
