@@ -24,7 +24,7 @@ def relative_path_problem(text: str, path: str, *, code: str = "unsafe_path") ->
     fault = word_problem(text, path, code=code)
     if fault:
         return fault
-    parts = text.rstrip("/").split("/")
+    parts = text.split("/")
     if text.startswith("~") or "%" in text or any(part in ("", ".", "..") for part in parts):
         return Problem(code, path, "This must be a path below the model's folder: not absolute, without '.' or '..'.")
     return None

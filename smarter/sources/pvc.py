@@ -13,7 +13,7 @@ _ROOT = "."
 def weights(spec: Any) -> Weights:
     """The root of the volume, written `.`, needs no look."""
     model = spec.model
-    path = _ROOT if model.repository == _ROOT else model.repository.rstrip("/")
+    path = _ROOT if model.repository == _ROOT else model.repository.removesuffix("/")
     below, file = (path, model.file) if model.file or not _is_file(path) else _split(path)
     folder = MODELS_MOUNT if below == _ROOT else f"{MODELS_MOUNT}/{below}"
     parts = [part for part in (below, file) if part not in (_ROOT, None)]
@@ -38,7 +38,7 @@ def check(spec: Any) -> list[Problem]:
     model, storage = spec.model, spec.storage
     problems = []
     if model.repository != _ROOT:
-        problems.append(relative_path_problem(model.repository, "spec.model.repository"))
+        problems.append(relative_path_problem(model.repository.removesuffix("/"), "spec.model.repository"))
     if model.file is not None:
         problems.append(relative_path_problem(model.file, "spec.model.file"))
     if not storage.existingClaim:
