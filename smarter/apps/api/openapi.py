@@ -225,7 +225,7 @@ def add_problems(result: dict[str, Any], generator: Any, request: Any, public: b
     for operations in result["paths"].values():
         for method, operation in operations.items():
             codes = {*_EVERYWHERE, *_OF_METHOD.get(method, ())}
-            if operation.get("security") != [{}]:
+            if operation.get("security"):
                 codes.update(_WITH_KEY)
             for code in sorted(codes):
                 operation["responses"].setdefault(code, {"description": _PROBLEMS[code], "content": content})
@@ -238,4 +238,4 @@ class DocumentView(SpectacularJSONAPIView):
 
     authentication_classes = ()
     permission_classes = ()
-    custom_settings = {"POSTPROCESSING_HOOKS": [add_problems], "SCHEMA_PATH_PREFIX": "/api/v1"}
+    custom_settings = {"POSTPROCESSING_HOOKS": [f"{__name__}.{add_problems.__name__}"], "SCHEMA_PATH_PREFIX": "/api/v1"}

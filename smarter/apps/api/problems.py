@@ -116,12 +116,18 @@ def _of_database(error: Exception) -> Refused | None:
         _log.warning("request_lost_a_race", error=type(error).__name__)
         return Refused(409, "conflict", "Another request changed the same thing at the same time. Try again.")
     if isinstance(error, OperationalError | InterfaceError):
-        _log.error("database_unavailable", error=type(error).__name__)
-        return database_unavailable()
+        sqlstate = getattr(error.__cause__, "sqlstate", None)
+        _log.error("database_unavailable", error=type(error).__name__, sqlstate=sqlstate)
+        return _BUSY if sqlstate in _LOCKED else database_unavailable()
     if isinstance(error, DataError):
         _log.error("value_cannot_be_stored", error=type(error).__name__)
         return Refused(400, "bad_request", "The request holds a value that cannot be stored.")
     return None
+
+
+# lock_not_available, deadlock_detected, serialization_failure: nothing was stored, and a second try will do.
+_LOCKED = frozenset({"55P03", "40P01", "40001"})
+_BUSY = Refused(503, "busy", "Other requests change the same account. Try again.", headers={"Retry-After": "1"})
 
 
 def database_unavailable() -> Refused:

@@ -94,9 +94,8 @@ def prepare(actor: Actor, manifests: Sequence[ParsedManifest], options: Options)
         if not draft.in_table:
             _check_state(draft, options)
             draft.deployed = draft.was_deployed or (options.deploy and draft.kind.deployable)
-    old_names = {key_of_stored(row) for draft in drafts for row in draft.old_references}
     wanted = {key_of(reference) for draft in drafts for reference in draft.references}
-    targets = resolve_refs(actor.account, wanted | old_names | generated_keys(drafts))
+    targets = resolve_refs(actor.account, wanted | generated_keys(drafts))
     generic = [draft for draft in drafts if not draft.in_table]
     computes = computes_for(actor.account) if generic else ()
     batch = Batch(actor, drafts, targets, _with_new_computes(computes, drafts))
@@ -160,12 +159,6 @@ def in_order(drafts: list[Draft]) -> list[Draft]:
 
 NO_CLUSTER = "no_cluster"
 SECRET_KEY = ("smarter.sh/v1", "Secret")
-
-
-def key_of_stored(row: StoredReference) -> Key:
-    if row.to_secret is not None:
-        return (*SECRET_KEY, row.to_secret.name)
-    return (row.to_resource.api_version, row.to_resource.kind, row.to_resource.name)
 
 
 def generated_keys(drafts: Iterable[Draft]) -> set[Key]:

@@ -98,13 +98,19 @@ def finish_delete(resource: Resource, *, lease_token: int | None = None) -> bool
                 resource=resource.pk, resource__deleting_at__isnull=False
             )
             state = rows.select_related(None).first()
-            if state is None or lease_token not in (None, state.lease_token):
+            if state is None or not _holds(state, lease_token):
                 return False
             _remove(resource)
             record(quota, None, [_entry("delete", resource, "gone")])
     except ProtectedError:
         return False
     return True
+
+
+def _holds(state: ResourceState, lease_token: int | None) -> bool:
+    if lease_token is None:
+        return True
+    return state.lease_token == lease_token and state.lease_until is not None and state.lease_until > timezone.now()
 
 
 def _own(

@@ -121,7 +121,9 @@ def _text_to_keep(draft: Draft) -> str | None:
 def _claim(draft: Draft) -> None:
     assert draft.stored is not None and draft.facts is not None
     wanted = draft.kind.hostnames(draft.parsed.model, draft.facts)
-    if wanted or draft.document_before:
+    held = draft.kind.hostnames(draft.before, draft.old_facts) if draft.old_facts else ()
+    unreadable_before = draft.document_before and draft.old_facts is None
+    if wanted or held or unreadable_before:
         claim(draft.stored, wanted)
 
 

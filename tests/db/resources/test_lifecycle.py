@@ -129,9 +129,13 @@ def test_only_a_deletion_is_finished_and_only_under_the_lease(ann: Tenant, clust
     assert not lifecycle.finish_delete(row(ann))
     touch(ann)
     lifecycle.delete(ann.actor, GADGET, "lamp")
-    ResourceState.objects.update(lease_token=7)
+    soon = timezone.now() + timedelta(seconds=30)
+    ResourceState.objects.update(lease_token=7, lease_until=soon)
     assert not lifecycle.finish_delete(row(ann), lease_token=6)
+    ResourceState.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert not lifecycle.finish_delete(row(ann), lease_token=7)
     assert Resource.for_account(ann.account).exists()
+    ResourceState.objects.update(lease_until=soon)
     assert lifecycle.finish_delete(row(ann), lease_token=7)
 
 

@@ -4,15 +4,14 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('resources', '0002_sequence_and_append_only'),
+        ("resources", "0002_sequence_and_append_only"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='resource',
-            name='placed_on',
-            field=models.CharField(blank=True, default='', max_length=63),
+            model_name="resource",
+            name="placed_on",
+            field=models.CharField(blank=True, default="", max_length=63),
         ),
     ]
