@@ -231,7 +231,7 @@ class SimulatedCluster:
             if not any_faults(connection):
                 return None
         with self._store.writing() as connection:
-            fault = take_fault(connection, verb, kind, name)
+            fault = take_fault(connection, verb, kind, namespace, name)
         if fault is None:
             return None
         if fault.delay_seconds:

@@ -1,6 +1,8 @@
 """Deleting: who goes at once, who waits, and who follows its owner. The API and the controllers call it."""
 
-from smarter.cluster.simulation.world import World, is_leaving
+from datetime import timedelta
+
+from smarter.cluster.simulation.world import World, is_leaving, stamp
 from smarter.core.objects import KubernetesObject
 
 
@@ -70,7 +72,10 @@ def finish_namespace(world: World, namespace: KubernetesObject) -> None:
 
 
 def _mark(world: World, body: KubernetesObject) -> None:
-    body["metadata"]["deletionTimestamp"] = world.timestamp()
+    """The timestamp is the end of the grace period, as in Kubernetes, and not the moment of the request."""
+    grace_seconds = 0
     if body["kind"] == "Pod":
-        body["metadata"]["deletionGracePeriodSeconds"] = body["spec"].get("terminationGracePeriodSeconds", 30)
+        grace_seconds = body["spec"].get("terminationGracePeriodSeconds", 30)
+        body["metadata"]["deletionGracePeriodSeconds"] = grace_seconds
+    body["metadata"]["deletionTimestamp"] = stamp(world.now + timedelta(seconds=grace_seconds))
     world.put(body)

@@ -11,6 +11,7 @@ from typing import Literal
 import orjson
 
 from smarter.cluster import answers
+from smarter.core.objects import NAMESPACE
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +31,14 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Hits requests whose verb (apply, get, list, delete, logs, info), kind and name match the patterns: leaves `skip`
-    of them alone, then hits `times`. `status` 0 is a connection that breaks; None lets the request through, after
-    `delay_seconds` of real time. `after` hits when the work is done, so that only the answer is lost."""
+    """Hits requests whose verb (apply, get, list, delete, logs, info), kind, namespace and name match the patterns (a
+    namespace lies in itself): leaves `skip` of them alone, then hits `times`. `status` 0 is a connection that breaks;
+    None lets the request through, after `delay_seconds` of real time. `after` hits when the work is done, so that only
+    the answer is lost."""
 
     verb: str = "*"
     kind: str = "*"
+    namespace: str = "*"
     name: str = "*"
     skip: int = 0
     times: int = 1
@@ -57,13 +60,14 @@ def any_faults(connection: sqlite3.Connection) -> bool:
     return connection.execute("SELECT 1 FROM faults LIMIT 1").fetchone() is not None
 
 
-def take_fault(connection: sqlite3.Connection, verb: str, kind: str, name: str) -> Fault | None:
+def take_fault(connection: sqlite3.Connection, verb: str, kind: str, namespace: str, name: str) -> Fault | None:
     """The first that matches, counted down."""
+    place = name if kind == NAMESPACE.kind else namespace
     for number, script, skip, remaining in connection.execute(
         "SELECT id, script, skip, remaining FROM faults ORDER BY id"
     ).fetchall():
         fault = Fault(**orjson.loads(script))
-        patterns = ((verb, fault.verb), (kind, fault.kind), (name, fault.name))
+        patterns = ((verb, fault.verb), (kind, fault.kind), (place, fault.namespace), (name, fault.name))
         if not all(fnmatchcase(value, pattern) for value, pattern in patterns):
             continue
         if skip > 0:
