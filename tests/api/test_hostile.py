@@ -64,9 +64,12 @@ OWN = {
 }
 
 
-def body_and_type() -> list[Any]:
-    cases = [pytest.param(case.body, case.content_type, case, id=case.id) for case in HOSTILE]
-    return cases + [pytest.param(body, "application/yaml", None, id=name) for name, body in OWN.items()]
+def cases() -> list[Any]:
+    corpus = [pytest.param(case.body, case.content_type, case, "", id=case.id) for case in HOSTILE]
+    for name, body in OWN.items():
+        for query in ("", "?dryRun=true&deploy=true"):
+            corpus.append(pytest.param(body, "application/yaml", None, query, id=f"{name}{query}"))
+    return corpus
 
 
 def stored() -> list[int]:
@@ -77,8 +80,7 @@ def test_there_are_enough() -> None:
     assert len(HOSTILE) + len(OWN) >= 100
 
 
-@pytest.mark.parametrize(("body", "content_type", "case"), body_and_type())
-@pytest.mark.parametrize("query", ["", "?dryRun=true&deploy=true"], ids=["apply", "dry"])
+@pytest.mark.parametrize(("body", "content_type", "case", "query"), cases())
 def test_no_harm(
     ann: Caller,
     problem: Problem,

@@ -82,6 +82,11 @@ def secret_names_of(resource: Resource) -> tuple[str, ...]:
     return tuple(sorted(set(rows.values_list("to_secret__name", flat=True))))
 
 
+def stand_ins_of(resource: Resource) -> dict[str, SecretFact]:
+    rows = Reference.objects.filter(from_resource=resource, to_secret__isnull=False).select_related("to_secret")
+    return stand_ins(Target(secret=row.to_secret) for row in rows)
+
+
 def stand_ins(targets: Iterable[Target]) -> dict[str, SecretFact]:
     """Expired secrets are absent, as they are for `use`."""
     now = timezone.now()

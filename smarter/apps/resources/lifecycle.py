@@ -17,16 +17,14 @@ from smarter.apps.resources.claims import claim
 from smarter.apps.resources.dependents import refuse_while_used, refuse_while_used_by_tables
 from smarter.apps.resources.drafts import NO_CLUSTER
 from smarter.apps.resources.events import event_for, write_events
-from smarter.apps.resources.facts import facts_for, manifest_of, stand_ins
+from smarter.apps.resources.facts import facts_for, manifest_of, stand_ins_of
 from smarter.apps.resources.hint import hint_after_commit
 from smarter.apps.resources.locks import lock_account
 from smarter.apps.resources.models import Reference, Resource, ResourceState
-from smarter.apps.resources.references import Target
 from smarter.apps.resources.tables import TABLE_STORES
 from smarter.apps.resources.write import generated_targets, next_version
 from smarter.apps.secrets import services as secrets
 from smarter.core.errors import Refused
-from smarter.core.facts import SecretFact
 from smarter.core.kind import Kind, Manifest
 from smarter.core.problems import errors_of
 
@@ -143,7 +141,7 @@ def _launch(actor: Actor, kind: Kind, row: Resource) -> None:
         raise Refused(422, "invalid", f"{str(error).capitalize()}. Apply it again in the present form.") from error
     row.deployed, row.deployed_at = True, timezone.now()
     row.generation += 1
-    facts = facts_for(row, row.cluster, _stand_ins_of(row))
+    facts = facts_for(row, row.cluster, stand_ins_of(row))
     faults = errors_of(kind.check(manifest, facts))
     if faults:
         raise Refused(422, "invalid", f"The {kind.name} cannot be deployed.", faults)
@@ -151,11 +149,6 @@ def _launch(actor: Actor, kind: Kind, row: Resource) -> None:
     _save_next_generation(row)
     claim(row, kind.hostnames(manifest, facts))
     _refer_to_generated(actor, kind, row, manifest)
-
-
-def _stand_ins_of(row: Resource) -> dict[str, SecretFact]:
-    references = Reference.objects.filter(from_resource=row, to_secret__isnull=False).select_related("to_secret")
-    return stand_ins(Target(secret=reference.to_secret) for reference in references)
 
 
 def _refer_to_generated(actor: Actor, kind: Kind, row: Resource, manifest: Manifest) -> None:

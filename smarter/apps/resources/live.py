@@ -11,7 +11,7 @@ from smarter.apps.accounts.store import not_found
 from smarter.apps.clusters.services import client_for, features_of
 from smarter.apps.resources import queries
 from smarter.apps.resources.diff import masked
-from smarter.apps.resources.facts import STAND_IN, facts_for, manifest_of, secret_names_of
+from smarter.apps.resources.facts import facts_for, manifest_of, secret_names_of, stand_ins_of
 from smarter.apps.resources.models import Resource
 from smarter.apps.secrets import services as secrets
 from smarter.core import naming
@@ -79,8 +79,7 @@ def read_logs(actor: Actor, kind: Kind, name: str, wanted: LogRequest) -> Logs:
 def read_objects(actor: Actor, kind: Kind, name: str) -> Objects:
     """What is rendered and what lives, without the values of secrets."""
     row = _own(actor, kind, name)
-    stand_ins = {secret: SecretFact(secret, STAND_IN, "") for secret in secret_names_of(row)}
-    rendered = [masked(body) for body in _render(kind, row, stand_ins)]
+    rendered = [masked(body) for body in _render(kind, row, stand_ins_of(row))]
     if row.cluster is None:
         return Objects(rendered, message="It has not been deployed to a cluster.")
     try:
