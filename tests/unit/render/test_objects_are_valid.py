@@ -2,21 +2,21 @@
 restricted profile."""
 
 import copy
+import json
 import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-import kubernetes_validate
 import pytest
 
 from smarter.core.objects import ACCOUNT_LABEL, OBJECT_KINDS, OWNER_UID_LABEL, KubernetesObject
 from smarter.core.quantities import parse_bytes, parse_cpu_millis
 from smarter.kinds import KINDS
 from tests.golden.cases import CASES, rendered
+from tests.kubernetes_schemas import VERSIONS, schema_faults
 from tests.restricted import faults
 
-VERSIONS = ("1.34", "1.35", "1.36", "1.37")
 # No release of Kubernetes has the schemas of other projects.
 FOREIGN = {"Certificate"}
 LABEL_VALUE = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?")
@@ -25,7 +25,9 @@ DNS_LABEL = re.compile(r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
 @cache
 def every_object() -> tuple[KubernetesObject, ...]:
-    return tuple(body for case in CASES for body in rendered(case).objects)
+    """Each that differs, once."""
+    distinct = {json.dumps(body): body for case in CASES for body in rendered(case).objects}
+    return tuple(distinct.values())
 
 
 def pods() -> Iterator[dict[str, Any]]:
@@ -39,7 +41,7 @@ def test_schemas(version: str) -> None:
     seen = {}
     for body in every_object():
         if body["kind"] not in FOREIGN:
-            kubernetes_validate.validate(body, version, strict=True)
+            assert schema_faults(body, version) == []
             seen[body["kind"]] = body
     assert set(seen) == {
         "Namespace", "ServiceAccount", "ResourceQuota", "LimitRange", "NetworkPolicy", "Secret",
@@ -50,8 +52,7 @@ def test_schemas(version: str) -> None:
 def test_the_schemas_bite() -> None:
     body = copy.deepcopy(next(body for body in every_object() if body["kind"] == "Deployment"))
     body["spec"]["template"]["spec"]["containers"][0]["imagPullPolicy"] = "Always"
-    with pytest.raises(kubernetes_validate.ValidationError):
-        kubernetes_validate.validate(body, VERSIONS[-1], strict=True)
+    assert any("imagPullPolicy" in fault for fault in schema_faults(body, VERSIONS[-1]))
 
 
 def test_restricted_profile() -> None:
