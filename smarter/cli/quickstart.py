@@ -13,8 +13,8 @@ from typing import Annotated, Any
 
 import typer
 
-from smarter.cli.embedded import control_plane, stack, state
-from smarter.cli.embedded.stack import Stack
+from smarter.cli.embedded import control_plane, launch, stack, state
+from smarter.cli.embedded.launch import Stack
 from smarter.cli.failures import CommandFailed
 from smarter.cli.stack_commands import Progress, checkout, failures_shown
 from smarter.core.errors import PermanentError
@@ -73,7 +73,7 @@ def run(progress: Progress, *, real: bool, kubeconfig: Path | None, deploy: bool
         kubeconfig = control_plane.up(folder, state_dir)
     with state.locked(state_dir):
         running = stack.prepare(folder, state_dir, progress, port)
-        stack.start_programs(running)
+        running = launch.start_programs(running)
     progress("Making the demo account and its cluster")
     login = seed(running, kubeconfig)
     stack.wait_ready(running, progress)

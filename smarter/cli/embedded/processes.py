@@ -37,13 +37,15 @@ class ProcessRecord:
 
 @dataclass(frozen=True)
 class Command:
-    """`user` is the account to run as, or None for the account of the caller. `env` is the whole environment."""
+    """`user` is the account to run as, or None for the account of the caller. `env` is the whole environment.
+    `descriptors` are files of the caller that the program finds open under the same numbers."""
 
     argv: Sequence[str]
     log: Path
     env: Mapping[str, str]
     folder: Path
     user: pwd.struct_passwd | None = None
+    descriptors: tuple[int, ...] = ()
 
 
 def spawn(command: Command) -> ProcessRecord:
@@ -56,6 +58,7 @@ def spawn(command: Command) -> ProcessRecord:
             env=dict(command.env),
             cwd=command.folder,
             start_new_session=True,
+            pass_fds=command.descriptors,
             umask=0o077,
             check=True,
             **identity_of(command.user),
@@ -180,12 +183,20 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
 
 def free_port(wanted: int = 0) -> int:
     """`wanted` if nothing listens there, else one that the kernel picks."""
-    for port in (wanted, 0):
-        with socket.socket() as listener:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                listener.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return int(listener.getsockname()[1])
-    raise PermanentError("No free TCP port on 127.0.0.1.", reason="NoPort")
+    with listen(wanted) as listener:
+        return int(listener.getsockname()[1])
+
+
+def listen(wanted: int, *, fixed: bool = False) -> socket.socket:
+    """A listening socket on loopback: at `wanted`, or elsewhere where that is taken and not `fixed`."""
+    for port in (wanted,) if fixed else (wanted, 0):
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", port))
+            listener.listen(2048)
+        except OSError:
+            listener.close()
+            continue
+        return listener
+    raise PermanentError(f"Port {wanted} is in use.", reason="PortTaken")

@@ -12,34 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from smarter.cli.embedded import environment, processes, services, state
-from smarter.cli.embedded.processes import Command
-from smarter.cli.embedded.state import Program, State
+from smarter.cli.embedded import environment, launch, processes, services, state
+from smarter.cli.embedded.launch import Stack
+from smarter.cli.embedded.state import State
 from smarter.core.errors import PermanentError
 
 Report = Callable[[str], None]
 
-NAMES = ("web", "worker", "beat")
-FIRST_PORT = 8000
 READY_SECONDS = 90.0
-STOP_SECONDS = 20.0
-
-
-@dataclass(frozen=True)
-class Stack:
-    """`env` holds secrets; it is for child processes."""
-
-    checkout: Path
-    state_dir: Path
-    env: dict[str, str]
-    web_port: int
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.web_port}"
-
-    def __repr__(self) -> str:
-        return f"Stack({self.url})"
 
 
 @dataclass(frozen=True)
@@ -53,7 +33,7 @@ def up(checkout: Path, state_dir: Path, report: Report, port: int = 0) -> Stack:
     """Start what does not run, keep what runs and is up to date, and return when all of it works."""
     with state.locked(state_dir):
         stack = prepare(checkout, state_dir, report, port)
-        start_programs(stack)
+        stack = launch.start_programs(stack)
     wait_ready(stack, report)
     return stack
 
@@ -74,14 +54,8 @@ def prepare(checkout: Path, state_dir: Path, report: Report, port: int = 0) -> S
 
 def _serves_this_code(stack: Stack) -> bool:
     """A web server of the same code and database that is ready has checked the migrations, which saves some seconds."""
-    web = state.load(stack.state_dir).programs.get("web")
-    if web is None or not processes.alive(web.process) or web.fingerprint != _mark(stack, "web"):
-        return False
-    return readiness(stack) is not None
-
-
-def _mark(stack: Stack, name: str) -> str:
-    return environment.fingerprint(_arguments(stack, name), stack.env, stack.checkout / "smarter")
+    current = state.load(stack.state_dir)
+    return launch.is_current(stack, current, launch.WEB) and readiness(stack) is not None
 
 
 def _server_names(wanted: frozenset[str]) -> list[str]:
@@ -90,14 +64,9 @@ def _server_names(wanted: frozenset[str]) -> list[str]:
 
 
 def _web_port(current: State, asked: int) -> int:
-    """A running web process keeps its port, unless another one is asked for."""
-    web = current.programs.get("web")
-    if web and processes.alive(web.process) and asked in (0, current.web_port):
-        return current.web_port
-    port = processes.free_port(asked or current.web_port or FIRST_PORT)
-    if asked and port != asked:
-        raise PermanentError(f"Port {asked} is in use.", reason="PortTaken")
-    return port
+    """A running web process keeps its port, unless another one is asked for. 0 is for one that is not known yet."""
+    web = current.programs.get(launch.WEB)
+    return asked or (current.web_port if web and processes.alive(web.process) else 0)
 
 
 def manage(stack: Stack, *arguments: str) -> str:
@@ -113,44 +82,6 @@ def manage(stack: Stack, *arguments: str) -> str:
     if done.returncode != 0:
         raise PermanentError(f"manage.py {arguments[0]} failed:\n{done.stderr.strip()[-2000:]}", reason="ManageFailed")
     return done.stdout
-
-
-def start_programs(stack: Stack) -> None:
-    """Start web, worker and beat side by side. The caller holds the lock."""
-    current = state.load(stack.state_dir)
-    current.web_port = stack.web_port
-    for name in NAMES:
-        argv = _arguments(stack, name)
-        mark = _mark(stack, name)
-        known = current.programs.get(name)
-        if known and processes.alive(known.process) and known.fingerprint == mark:
-            continue
-        _stop_program(stack.state_dir, current, name)
-        log = state.logs(stack.state_dir) / f"{name}.log"
-        folder = run_folder(stack.state_dir, name)
-        folder.mkdir(parents=True, exist_ok=True)
-        record = processes.spawn(Command(argv, log, stack.env, folder))
-        current.programs[name] = Program(record, mark)
-        state.save(stack.state_dir, current)
-
-
-def _arguments(stack: Stack, name: str) -> list[str]:
-    celery = [sys.executable, "-m", "celery", "-A", "smarter.celery"]
-    if name == "web":
-        # Threads, because requests wait for the database. Loaded once before the fork: half the time and memory, and a
-        # fault of the code ends the server at once. Workers are replaced now and then against slow leaks.
-        return [
-            sys.executable, "-m", "gunicorn", "smarter.wsgi:application", "--bind", f"127.0.0.1:{stack.web_port}",
-            "--preload", "--worker-class", "gthread", "--workers", "2", "--threads", "8",
-            "--max-requests", "10000", "--max-requests-jitter", "1000",
-        ]  # fmt: skip
-    if name == "worker":
-        return [*celery, "worker", "--concurrency", "2", "--loglevel", "INFO", "--without-gossip", "--without-mingle"]
-    return [*celery, "beat", "--loglevel", "INFO", "--schedule", "schedule"]
-
-
-def run_folder(state_dir: Path, name: str) -> Path:
-    return state_dir.resolve() / "run" / name
 
 
 def wait_ready(stack: Stack, report: Report) -> None:
@@ -207,21 +138,10 @@ def down(state_dir: Path) -> None:
         for program in current.programs.values():
             if processes.alive(program.process):
                 os.kill(program.process.pid, signal.SIGTERM)
-        for name in NAMES:
-            _stop_program(state_dir, current, name)
+        for name in launch.NAMES:
+            launch.stop_program(state_dir, current, name)
         state.save(state_dir, current)
         services.stop_locked(state_dir)
-
-
-def _stop_program(state_dir: Path, current: State, name: str) -> None:
-    """Also one whose starter was killed before it could write the record: its working folder gives it away."""
-    known = current.programs.pop(name, None)
-    if known:
-        processes.terminate(known.process, signal.SIGTERM, signal.SIGKILL, STOP_SECONDS)
-    for pid in processes.processes_in(run_folder(state_dir, name)):
-        record = processes.adopt(pid)
-        if record:
-            processes.terminate(record, signal.SIGTERM, signal.SIGKILL, STOP_SECONDS)
 
 
 def status(state_dir: Path) -> list[ProcessStatus]:
@@ -232,9 +152,9 @@ def status(state_dir: Path) -> list[ProcessStatus]:
             continue  # Never started here: DATABASE_URL or BROKER_URL names another one.
         record = server.process if processes.alive(server.process) else None
         found.append(ProcessStatus(name, record.pid if record else None, f"127.0.0.1:{server.port}" if record else ""))
-    for name in NAMES:
+    for name in launch.NAMES:
         program = current.programs.get(name)
         running = program is not None and processes.alive(program.process)
-        address = f"http://127.0.0.1:{current.web_port}" if running and name == "web" else ""
+        address = f"http://127.0.0.1:{current.web_port}" if running and name == launch.WEB else ""
         found.append(ProcessStatus(name, program.process.pid if program and running else None, address))
     return found

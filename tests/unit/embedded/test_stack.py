@@ -4,6 +4,7 @@ web server, the task queue, the database and the queue are real."""
 import os
 import shutil
 import signal
+import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from smarter.cli import embedded
-from smarter.cli.embedded import processes, stack, state
+from smarter.cli.embedded import launch, processes, stack, state
 from smarter.core.errors import PermanentError
 from tests.unit.embedded.observing import command_lines, pids
 
@@ -71,9 +72,9 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def start(checkout: Path) -> stack.Stack:
+def start(checkout: Path) -> launch.Stack:
     """On a port that no other test and no stack at somebody's desk uses."""
-    port = state.load(checkout / ".smarter").web_port or processes.free_port()
+    port = 0 if state.load(checkout / ".smarter").web_port else processes.free_port()
     return stack.up(checkout, checkout / ".smarter", lambda text: None, port)
 
 
@@ -84,7 +85,7 @@ def running(checkout: Path) -> dict[str, int | None]:
 def ours(checkout: Path) -> list[int]:
     """Every live process that works in the state directory of this checkout."""
     state_dir = checkout / ".smarter"
-    folders = [stack.run_folder(state_dir, name) for name in stack.NAMES]
+    folders = [launch.run_folder(state_dir, name) for name in launch.NAMES]
     home = Path(state.load(state_dir).home or state_dir)
     folders += [home / "postgres" / "data", home / "valkey" / "data"]
     return sorted(pid for folder in folders for pid in processes.processes_in(folder))
@@ -119,7 +120,7 @@ def test_up_keeps_what_runs_and_starts_what_was_killed(checkout: Path) -> None:
     assert after == before
     # The children of the killed worker are gone too: those that are left belong to the new one.
     record = state.load(checkout / ".smarter").programs["worker"].process
-    left = processes.processes_in(stack.run_folder(checkout / ".smarter", "worker"))
+    left = processes.processes_in(launch.run_folder(checkout / ".smarter", "worker"))
     assert {os.getpgid(pid) for pid in left} == {record.group}
 
 
@@ -129,7 +130,19 @@ def test_up_replaces_what_runs_with_older_code(checkout: Path) -> None:
     os.utime(checkout / "smarter" / "wsgi.py")
     start(checkout)
     after = running(checkout)
-    assert {name for name in before if before[name] != after[name]} == set(stack.NAMES)
+    assert {name for name in before if before[name] != after[name]} == set(launch.NAMES)
+
+
+def test_a_port_that_somebody_took_meanwhile_is_replaced(checkout: Path) -> None:
+    start(checkout)
+    stack.down(checkout / ".smarter")
+    taken = state.load(checkout / ".smarter").web_port
+    with socket.create_server(("127.0.0.1", taken)):
+        with pytest.raises(PermanentError, match=f"Port {taken} is in use"):
+            stack.up(checkout, checkout / ".smarter", lambda text: None, taken)
+        again = stack.up(checkout, checkout / ".smarter", lambda text: None)
+    assert again.web_port != taken
+    assert stack.readiness(again) is not None
 
 
 def test_programs_whose_record_was_lost_are_found_and_ended(checkout: Path) -> None:
@@ -187,5 +200,5 @@ def test_given_addresses_are_used_and_nothing_is_started_for_them(
     assert prepared.env["DATABASE_URL"] == services.database_url
     assert prepared.env["BROKER_URL"] == services.broker_url
     assert pids(state_dir) == {}
-    assert [found.name for found in stack.status(state_dir)] == list(stack.NAMES)
+    assert [found.name for found in stack.status(state_dir)] == list(launch.NAMES)
     assert not (state_dir / "postgres").exists()
