@@ -13,6 +13,8 @@ def delete_object(world: World, body: KubernetesObject) -> None:
     kind = body["kind"]
     if kind == "Pod" and body["spec"].get("nodeName"):
         _mark(world, body)
+        # The kubelet tells when it stops a pod; for who looks later this is the only trace of the end.
+        world.warn(body, "Killing", f"Stopping container {body['spec']['containers'][0]['name']}", kind="Normal")
         world.wake(body, "gone", world.pace.terminate)
         return
     if kind == "Namespace":
