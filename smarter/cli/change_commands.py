@@ -88,7 +88,8 @@ def _confirm(targets: Sequence[Target]) -> None:
     labels = ", ".join(f"{kind.label}/{name}" for kind, name in targets)
     if not sys.stdin.isatty():
         raise bad_usage(f"Say --yes to delete {one_line(labels)}; nobody can be asked here.")
-    typer.confirm(f"Delete {one_line(labels)}?", abort=True, err=True)
+    if not typer.confirm(f"Delete {one_line(labels)}?", err=True):
+        raise bad_usage("Nothing was deleted.")
 
 
 def _delete_one(session: Session, target: Target) -> None:

@@ -8,6 +8,7 @@ from smarter.cli.kinds import KindInfo
 from smarter.cli.text import one_line
 
 Json = Mapping[str, Any]
+_CONDITION_FIELDS = ("type", "status", "reason", "message", "lastTransitionTime")
 _SHOWN_APART = frozenset({"conditions", "dependencies"})
 
 
@@ -37,16 +38,15 @@ def _rows(values: Json) -> list[tuple[str, str]]:
 def _text(value: Any) -> str:
     if isinstance(value, Mapping | list):
         return output.yaml_text(value).rstrip()
-    return str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _conditions(conditions: Sequence[Json]) -> None:
     if not conditions:
         return
     output.out("\nConditions", "bold")
-    fields = ("type", "status", "reason", "lastTransitionTime", "message")
-    rows = [[entry.get(name) or "-" for name in fields] for entry in conditions]
-    output.out_table(["TYPE", "STATUS", "REASON", "SINCE", "MESSAGE"], rows, indent=2)
+    rows = [[*(entry.get(name) or "-" for name in _CONDITION_FIELDS)] for entry in conditions]
+    output.out_table(["TYPE", "STATUS", "REASON", "MESSAGE", "SINCE"], rows, indent=2)
 
 
 def _used_by(dependencies: Sequence[Json]) -> list[tuple[str, str]]:

@@ -45,15 +45,15 @@ class Progress:
         if self.quiet or self.states.get(label) == state:
             return
         self.states[label] = state
-        self._line(_text((label, state, message)), waited_seconds)
+        self._line(standing(label, state, message), waited_seconds)
 
     def waiting(self, seen: Sequence[Seen], waited_seconds: float) -> None:
         if self.live:
             more = f" (and {len(seen) - 1} more)" if len(seen) > 1 else ""
-            self.live.update(Text(f"{readable(waited_seconds)}  {_text(seen[0])}{more}"))
+            self.live.update(Text(f"{readable(waited_seconds)}  {standing(*seen[0])}{more}"))
         elif not self.quiet and waited_seconds - self.spoke_at_seconds >= SIGN_OF_LIFE_SECONDS:
             for one in seen:
-                self._line(_text(one), waited_seconds)
+                self._line(standing(*one), waited_seconds)
 
     def _line(self, text: str, waited_seconds: float) -> None:
         self.spoke_at_seconds = waited_seconds
@@ -65,6 +65,9 @@ class Progress:
             output.note(line)
 
 
-def _text(seen: Seen) -> str:
-    label, state, message = (one_line(part) for part in seen)
-    return f"{label} {state or 'accepted'}{': ' + message if message else ''}"
+def standing(label: str, state: str, message: str) -> str:
+    """`llmhost/x pending: no node has a free GPU`; a manifest may have no state yet, or no message."""
+    parts = [one_line(part) for part in (state, message) if part]
+    if not parts:
+        return f"{one_line(label)} accepted"
+    return f"{one_line(label)}{' ' if state else ': '}{': '.join(parts)}"

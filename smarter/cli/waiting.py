@@ -13,7 +13,7 @@ from smarter.cli.client import json_of
 from smarter.cli.durations import readable
 from smarter.cli.failures import CommandFailed
 from smarter.cli.kinds import KindInfo
-from smarter.cli.progress import Progress
+from smarter.cli.progress import Progress, standing
 from smarter.cli.session import Session
 from smarter.cli.text import one_line
 
@@ -21,7 +21,7 @@ POLL_SECONDS = 2.0
 """As often as the server itself looks at a cluster where something is on its way."""
 ERRORS_ARE_FINAL_AFTER = 3
 """Polls in a row. A pod that is replaced may look broken once."""
-STALE_SECONDS = 30.0
+STALE_SECONDS = 20.0
 """An error of an older generation counts only after this time: the new one is about to be looked at."""
 UNREACHABLE_SECONDS = 60.0
 """A server that restarts in between is no reason to give up."""
@@ -147,7 +147,5 @@ def _counts(one: Awaited, waited_seconds: float) -> bool:
 
 
 def _timeout(waiting: Sequence[Awaited], goal: Goal, timeout_seconds: float) -> CommandFailed:
-    where = "; ".join(
-        f"{one.label} is {one.state or 'there'}{': ' + one_line(one.message) if one.message else ''}" for one in waiting
-    )
+    where = "; ".join(standing(one.label, one.state, one.message) for one in waiting)
     return CommandFailed(exit_codes.TIMEOUT, f"Not {goal} after {readable(timeout_seconds)}. {where}")

@@ -213,7 +213,7 @@ def test_running_out_of_time_says_where_it_stands(
     server.states["my_host"] = [status("pending", "no node has a free GPU")]
     done = run("apply", "-f", manifest, "--deploy", "--wait", "90s")
     assert done.code == 6
-    assert "Not active after 90s. llmhost/my_host is pending: no node has a free GPU" in done.err
+    assert "Not active after 90s. llmhost/my_host pending: no node has a free GPU" in done.err
     assert sum(clock.slept) == 90
 
 

@@ -51,7 +51,7 @@ def test_delete_that_takes_too_long(run: Run, server: FakeServer, clock: FakeClo
     server.states["h"] = [status("deleting", "1 object remains")]
     done = run("delete", "llmhost", "h", "-y", "--wait", "5s")
     assert done.code == 6
-    assert "Not deleted after 5s. llmhost/h is deleting: 1 object remains" in done.err
+    assert "Not deleted after 5s. llmhost/h deleting: 1 object remains" in done.err
 
 
 def test_delete_of_a_file_goes_backwards(run: Run, server: FakeServer) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
+from smarter.cli.progress import standing
 from smarter.cli.waiting import ACTIVE, DELETED, INACTIVE, Goal, judge
 from smarter.cli.watch_commands import goal_of
 from tests.unit.cli.conftest import FakeClock, Run
@@ -108,7 +109,7 @@ def test_an_error_of_an_older_generation_that_stays_is_a_failure(
     server.generations["h"] = 2
     server.states["h"] = [status("error", "the quota is used up", observed=1)]
     assert run("wait", "llmhost", "h").code == 7
-    assert 30 <= sum(clock.slept) <= 40
+    assert 20 <= sum(clock.slept) <= 30
 
 
 def test_a_server_that_restarts_does_not_end_the_wait(run: Run, server: FakeServer, clock: FakeClock) -> None:
@@ -136,3 +137,11 @@ def test_a_long_wait_gives_a_sign_of_life(run: Run, server: FakeServer, clock: F
 def test_something_that_cannot_be_deployed_is_active_when_it_exists(run: Run, server: FakeServer) -> None:
     server.states["hub"] = [{}]
     assert run("wait", "secret", "hub").code == 0
+
+
+@pytest.mark.parametrize(
+    ("state", "message", "line"),
+    [("", "", "h accepted"), ("", "not deployed", "h: not deployed"), ("active", "", "h active"), ("a", "b", "h a: b")],
+)
+def test_where_something_stands(state: str, message: str, line: str) -> None:
+    assert standing("h", state, message) == line
