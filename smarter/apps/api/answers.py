@@ -24,10 +24,17 @@ def manifest(stored: Stored) -> dict[str, Any]:
     return {
         "apiVersion": stored.api_version,
         "kind": stored.kind,
-        "metadata": stored.metadata,
-        "spec": stored.spec,
+        "metadata": {"name": stored.name, **_sorted(stored.metadata)},
+        "spec": _sorted(stored.spec),
         "status": stored.status,
     }
+
+
+def _sorted(value: Any) -> Any:
+    """The database keeps keys in an order of its own, which says nothing to people."""
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
 def manifests(actor: Actor, found: Sequence[Stored]) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from uuid import uuid4
 import structlog
 from django.http import HttpRequest, HttpResponse
 
-from smarter.apps.api.problems import exception_handler
+from smarter.apps.api.problems import current_request_id, exception_handler
 
 HEADER = "X-Request-ID"
 _SAFE_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
@@ -20,8 +20,9 @@ class ProblemMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        sent = request.headers.get(HEADER, "")
-        request_id = sent if _SAFE_ID.fullmatch(sent) else str(uuid4())
+        # The logging middleware has put one into the first line of the log, which is kept where the caller has none.
+        candidates = (request.headers.get(HEADER, ""), current_request_id(), str(uuid4()))
+        request_id = next(text for text in candidates if _SAFE_ID.fullmatch(text))
         structlog.contextvars.bind_contextvars(request_id=request_id)
         response = self.get_response(request)
         response[HEADER] = request_id
