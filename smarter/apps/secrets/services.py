@@ -140,13 +140,9 @@ def use(account: Account, names: Iterable[str], purpose: str) -> dict[str, Secre
     was tampered with or its key is gone."""
     # Rows and keys in one query: a rotation in between would otherwise take the key away from under the row.
     rows = list(_usable(account, names).select_related("data_key"))
-    facts = {row.name: SecretFact(row.name, SecretStr(_opened(account, row)), row.checksum) for row in rows}
-    now = timezone.now()
-    stale = Q(last_used_at=None) | Q(last_used_at__lt=now - LAST_USED_STEP) | ~Q(last_used_for=purpose)
-    used = Secret.for_account(account).filter(stale, pk__in=[row.pk for row in rows])
-    if rows and used.update(last_used_at=now, last_used_for=purpose[:64]):
-        log.info("secrets_used", account=account.number, names=sorted(facts), purpose=purpose)
-    return facts
+    # Noted before anything is decrypted, so that a use that fails is noted too.
+    _note_use(account, rows, purpose)
+    return {row.name: SecretFact(row.name, SecretStr(_opened(account, row)), row.checksum) for row in rows}
 
 
 def delete(account: Account, name: str) -> bool:
@@ -167,6 +163,25 @@ def delete_generated(generated_for: UUID) -> int:
 def _usable(account: Account, names: Iterable[str]) -> Any:
     unexpired = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
     return Secret.for_account(account).filter(unexpired, name__in=set(names))
+
+
+def _note_use(account: Account, rows: list[Secret], purpose: str) -> None:
+    """At most once a minute for each secret and purpose. A row that somebody is writing is passed over: waiting for
+    several rows here could meet a request that waits for the same rows in another order."""
+    now, purpose = timezone.now(), purpose[:64]
+    stale = [
+        row.pk
+        for row in rows
+        if row.last_used_for != purpose or row.last_used_at is None or row.last_used_at < now - LAST_USED_STEP
+    ]
+    if not stale:
+        return
+    with transaction.atomic():
+        free = Secret.for_account(account).filter(pk__in=stale).select_for_update(skip_locked=True)
+        held = list(free.values_list("pk", flat=True))
+        Secret.for_account(account).filter(pk__in=held).update(last_used_at=now, last_used_for=purpose)
+    names = sorted(row.name for row in rows if row.pk in stale)
+    log.info("secrets_used", account=account.number, names=names, purpose=purpose)
 
 
 def _create(account: Account, owner: User, name: str, value: SecretStr, **fields: Any) -> Secret:
