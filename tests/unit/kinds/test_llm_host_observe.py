@@ -247,6 +247,9 @@ def test_trouble_is_looked_at_often_at_first_and_rarely_later() -> None:
     assert look(seen.not_ready(RENDERED), seen.waiting("ImagePullBackOff")).in_transition
     assert not look(deployment, old).in_transition
     assert look(deployment, seen.fetching({"running": {}})).in_transition
+    without_pods = seen.not_ready(RENDERED, replicas=0)
+    without_pods["metadata"]["creationTimestamp"] = seen.LONG_AGO
+    assert look(without_pods).in_transition, "an old Deployment that is being rolled out has no pods for a moment"
 
 
 def test_hostile_words_are_cut_and_cleaned() -> None:

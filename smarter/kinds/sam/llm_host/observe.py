@@ -18,6 +18,7 @@ from smarter.render.service import internal_url
 
 _SETTLED_AFTER = timedelta(minutes=5)
 """A trouble this old rarely goes away within seconds, so it need not be looked at every two."""
+_BEGINNING = ("Provisioning", "NotCreated")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,7 @@ def _by_volume(trouble: Finding | None, view: View, host: Host) -> Finding | Non
 
 def _moves(host: Host, facts: Facts, view: View, finding: Finding, now: datetime) -> bool:
     """Whether to look again soon. What stays bad for minutes is looked at as rarely as what is good."""
-    if finding.state in ("downloading", "deploying"):
+    if finding.state in ("downloading", "deploying") or finding.reason in _BEGINNING:
         return True
     starts = [_time(body) for body in (*view.pods, view.deployment)]
     if finding.state == "active":
@@ -201,7 +202,7 @@ def _addresses(host: Host, facts: Facts, *, deployed: bool) -> dict[str, Any]:
 def _observation(host: Host, facts: Facts, view: View | None, finding: Finding, *, in_transition: bool) -> Observation:
     certificate = _certificate(host, facts, view)
     ready = finding.state == "active" and certificate.status == "True" and _published(host, view)
-    phase = "provisioning" if finding.reason in ("Provisioning", "NotCreated") else finding.state
+    phase = "provisioning" if finding.reason in _BEGINNING else finding.state
     message = finding.message or certificate.message
     counted = view.count("readyReplicas") if view else 0
     wanted = block(host.spec.scaling).replicas
