@@ -115,6 +115,8 @@ def test_the_token_is_private_and_shown_nowhere(checkout: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     logs = "".join(path.read_text(errors="replace") for path in (checkout / ".smarter" / "logs").iterdir())
     arguments = "".join(processes_of(checkout).values())
+    files = [path for path in (checkout / ".smarter").iterdir() if path.is_file() and path.stat().st_size]
+    assert {path.name: oct(path.stat().st_mode & 0o077) for path in files} == {path.name: "0o0" for path in files}
     assert len(token) > 20
     assert token not in done.out + done.err + logs + arguments
 

@@ -75,6 +75,7 @@ def manage(stack: Stack, *arguments: str) -> str:
         [sys.executable, str(stack.checkout / "manage.py"), *arguments],
         env=stack.env,
         cwd=stack.checkout,
+        umask=0o077,
         capture_output=True,
         text=True,
         check=False,
