@@ -75,8 +75,9 @@ def load(entry: LazyCommand) -> Any:
 
 def _print_failure(failure: CommandFailed, *, as_json: bool) -> None:
     """For people on standard error, and for programs on standard output."""
-    colour = typer.colors.RED if sys.stderr.isatty() and not os.environ.get("NO_COLOR") else None
-    typer.secho(f"error: {safe(failure.message)}", fg=colour, err=True)
+    text = f"error: {safe(failure.message)}"
+    coloured = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+    typer.echo(typer.style(text, fg=typer.colors.RED) if coloured else text, err=True)
     if as_json:
         typer.echo(json_text(failure.problem), nl=False)
 

@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
+from smarter.cli import output
 from smarter.cli.progress import standing
 from smarter.cli.waiting import ACTIVE, DELETED, INACTIVE, Goal, judge
 from smarter.cli.watch_commands import goal_of
@@ -145,3 +146,14 @@ def test_something_that_cannot_be_deployed_is_active_when_it_exists(run: Run, se
 )
 def test_where_something_stands(state: str, message: str, line: str) -> None:
     assert standing("h", state, message) == line
+
+
+def test_on_a_terminal_each_state_is_printed_once_above_the_live_line(
+    run: Run, server: FakeServer, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(output, "is_terminal", lambda: True)
+    server.states["h"] = [status("downloading", "1 %"), status("downloading", "2 %"), status("active")]
+    done = run("wait", "llmhost", "h")
+    assert done.code == 0
+    lines = [line for line in done.err.splitlines() if line.startswith("[")]
+    assert lines == ["[   0s] llmhost/h downloading: 1 %", "[   4s] llmhost/h active"]
