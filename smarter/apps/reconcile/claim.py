@@ -30,8 +30,8 @@ class Claim:
     due: datetime
 
 
-# The choice is made in a materialised step of its own: as a subquery it may be run again for each row that is looked at,
-# and would then lease many rows where one was asked for.
+# The choice is made in a materialised step of its own: as a subquery it may be run again for each row that is looked
+# at, and would then lease many rows where one was asked for.
 _CLAIM = """
 WITH chosen AS MATERIALIZED (
      SELECT resource_id FROM resources_resourcestate

@@ -25,6 +25,7 @@ from smarter.apps.reconcile.outcome import (
     digest,
     fingerprint,
     phase_event,
+    priced,
     state_columns,
 )
 from smarter.apps.reconcile.work import Live, carry_out, newest_generation, objects_left, read_live
@@ -177,6 +178,8 @@ def _observed(found: Gathered, live: Live, steps: Plan, now: datetime) -> Look:
         gone = not left and steps.empty
         return Look(observation, columns=columns, again_seconds=None if gone else fast, gone=gone)
     observation = found.kind.observe(found.manifest, found.facts, live.everything, now)
+    if found.resource.deployed:
+        observation = priced(observation, found.kind.placement(found.manifest, found.facts))
     leaving = any(body["metadata"].get("deletionTimestamp") for body in live.owned)
     return Look(observation, columns=columns, again_seconds=fast if leaving else None)
 

@@ -18,9 +18,9 @@ from django.utils import timezone
 from smarter.apps.clusters import services as clusters
 from smarter.apps.clusters.models import Cluster as ClusterRow
 from smarter.apps.costs import services as costs
-from smarter.apps.reconcile import usage
-from smarter.apps.reconcile.outcome import digest, fingerprint, phase_event, state_columns
-from smarter.apps.reconcile.states import Finding, write_findings
+from smarter.apps.reconcile import leftovers, namespaces, usage
+from smarter.apps.reconcile.outcome import digest, fingerprint, phase_event, priced, state_columns
+from smarter.apps.reconcile.states import Finding, wake_deployed, wake_failed, write_findings
 from smarter.apps.reconcile.watch import Watch, claim_watch, release
 from smarter.apps.resources.events import write_events
 from smarter.apps.resources.facts import computes_for, facts_for, manifest_of
@@ -70,11 +70,18 @@ def _pass(row: ClusterRow, held: Watch, now: datetime) -> tuple[bool, datetime |
     """Whether something moves on the cluster, and when its features were read last."""
     info_at = held.info_at
     if info_at is None or row.reachable is not True or now - info_at > INFO_AFTER:
+        before = row.features
         clusters.refresh(row)
         info_at = now
+        if row.features != before:
+            wake_deployed(row.pk)
     port = clusters.client_for(row)
-    seen = _seen(port, frozenset(row.features))
+    seen = _seen(port, clusters.features_of(row))
     states = _states(row)
+    leftovers.look_after(port, row, {owner: found.owned for owner, found in seen.items()}, states)
+    namespaces.repair(port, row, {state.resource.account_id for state in states}, clusters.environment_for(row))
+    if held.fail_count:
+        wake_failed(row.pk)
     opened = costs.open_pods(row.uid)
     costs.mark_unconfirmed(row.uid, confirmed=True)
     findings = []
@@ -102,12 +109,22 @@ def _seen(port: Cluster, features: frozenset[str]) -> dict[str, Seen]:
     """Live objects by the uid of the resource that owns them."""
     seen: dict[str, Seen] = defaultdict(Seen)
     for kind in _object_kinds(features):
-        for body in port.list(kind, label_selector=MANAGED_SELECTOR):
+        for body in _listed(port, kind):
             owner = owner_uid_of(body)
             if owner:
                 target = seen[owner]
                 (target.pods if kind == POD else target.owned).append(body)
     return seen
+
+
+def _listed(port: Cluster, kind: ObjectKind) -> list[KubernetesObject]:
+    """A kind that needs a feature may have gone with it since the features were read."""
+    try:
+        return port.list(kind, label_selector=MANAGED_SELECTOR)
+    except PermanentError as error:
+        if error.reason == "KindMissing" and kind.feature is not None:
+            return []
+        raise
 
 
 def _object_kinds(features: frozenset[str]) -> Iterable[ObjectKind]:
@@ -124,7 +141,7 @@ def _states(row: ClusterRow) -> list[ResourceState]:
 def _facts_of(state: ResourceState, row: ClusterRow, computes: Callable[..., tuple]) -> Callable[[], Facts]:
     """Facts when they are needed; most resources look as before and need none."""
     resource = state.resource
-    return lambda: facts_for(resource, row, {}, computes(resource.account))
+    return cache(lambda: facts_for(resource, row, {}, computes(resource.account)))
 
 
 def _finding(state: ResourceState, found: Seen, facts: Callable[[], Facts], now: datetime) -> Finding | None:
@@ -138,7 +155,10 @@ def _finding(state: ResourceState, found: Seen, facts: Callable[[], Facts], now:
     if seen_digest == state.seen_digest and not state.in_transition:
         return Finding(state, {}, drifted=True) if drifted else None
     kind = KINDS[resource.kind_key]
-    observation = kind.observe(manifest_of(resource), facts(), [*found.owned, *found.pods], now)
+    manifest = manifest_of(resource)
+    observation = kind.observe(manifest, facts(), [*found.owned, *found.pods], now)
+    if resource.deployed:
+        observation = priced(observation, kind.placement(manifest, facts()))
     conditions = [
         Condition(old["type"], old["status"], old["reason"], old["message"])
         for old in state.status.get("conditions") or []

@@ -6,13 +6,15 @@ facts.
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from smarter.apps.resources.events import event_for
 from smarter.apps.resources.models import Event, Resource, ResourceState
 from smarter.core.conditions import Condition, merge, truth
-from smarter.core.kind import Observation
+from smarter.core.cost import rounded
+from smarter.core.kind import Observation, Placement
 from smarter.core.objects import PERSISTENT_VOLUME_CLAIM, KubernetesObject, kind_of, ref_of
 
 MAX_BACKOFF_SECONDS = 60.0
@@ -74,9 +76,12 @@ def state_columns(
     }
 
 
-def changed_columns(state: ResourceState, columns: dict[str, Any]) -> dict[str, Any]:
-    """Only what differs, so that a status that says the same is not written."""
-    return {name: value for name, value in columns.items() if getattr(state, name) != value}
+def priced(observation: Observation, placement: Placement | None) -> Observation:
+    """With the price of an hour of all replicas, as text, so that no client rounds it."""
+    price = placement.price_per_hour if placement else None
+    if price is None:
+        return observation
+    return replace(observation, status={**observation.status, "pricePerHour": f"{rounded(price).normalize():f}"})
 
 
 def phase_event(resource: Resource, before: str, after: str, message: str) -> Event | None:

@@ -30,6 +30,7 @@ def test_a_manifest_becomes_a_running_host_with_all_its_objects(world: World) ->
     assert status["readyReplicas"] == 1
     assert status["endpoint"].endswith(".svc.cluster.local/v1")
     assert status["observedGeneration"] == host.generation
+    assert status["pricePerHour"] == "0.9776"
     assert {condition["type"]: condition["status"] for condition in status["conditions"]}["Ready"] == "True"
 
 

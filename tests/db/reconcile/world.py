@@ -27,7 +27,7 @@ from smarter.apps.resources.results import ApplyResult
 from smarter.cluster.simulated import SimulatedCluster
 from smarter.core import naming
 from smarter.core.kind import Kind
-from smarter.core.objects import OWNER_UID_LABEL, POD, KubernetesObject, ObjectKind
+from smarter.core.objects import OWNER_UID_LABEL, POD, KubernetesObject
 from smarter.kinds import KINDS
 
 LLM_HOST = KINDS[("smarter.sh/v1", "LLMHost")]
@@ -119,7 +119,8 @@ class World:
         """Everything of one resource on the cluster, pods included; of all resources without a uid."""
         selector = f"{OWNER_UID_LABEL}={uid}" if uid else OWNER_UID_LABEL
         namespace = naming.namespace(self.actor.account.number)
-        kinds: list[ObjectKind] = [*kind.object_kinds, POD]
+        served = self.sim.info().features
+        kinds = [one for one in (*kind.object_kinds, POD) if one.feature is None or one.feature in served]
         return [body for one in kinds for body in self.sim.list(one, label_selector=selector, namespace=namespace)]
 
     def versions(self, uid: object) -> dict[str, str]:
