@@ -106,16 +106,19 @@ def _check_quota(world: World, namespace: str, body: KubernetesObject) -> None:
 
 
 def _exceeded(name: str, over: list[str], asked: Amounts, used: Amounts, hard: Mapping[str, str]) -> str:
-    def listed(amounts: Mapping[str, Any]) -> str:
-        return ",".join(f"{one}={write(amounts.get(one, Decimal(0)))}" for one in over)
+    def listed(amounts: Amounts) -> str:
+        return ",".join(f"{one}={write(one, amounts.get(one, Decimal(0)))}" for one in over)
 
-    return f"exceeded quota: {name}, requested: {listed(asked)}, used: {listed(used)}, limited: {listed(hard)}"
+    limited = ",".join(f"{one}={hard[one]}" for one in over)
+    return f"exceeded quota: {name}, requested: {listed(asked)}, used: {listed(used)}, limited: {limited}"
 
 
-def write(amount: Any) -> str:
-    if isinstance(amount, str):
-        return amount
-    return quantity.canonical(format(amount.normalize(), "f")) or "0"
+def write(name: str, amount: Decimal) -> str:
+    """Bytes in binary units, as they are usually asked for."""
+    text = format(amount.normalize(), "f")
+    if name.endswith(("memory", "storage")) and amount == amount.to_integral_value():
+        text = f"{amount / 1024}Ki" if amount % 1024 == 0 else text
+    return quantity.canonical(text) or "0"
 
 
 def _must_be_named(name: str) -> bool:

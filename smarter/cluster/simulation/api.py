@@ -44,6 +44,8 @@ def apply_object(world: World, body: KubernetesObject, *, manager: str, force: b
     if merged.conflicts:
         fields = [apply.dotted(path) for paths in merged.conflicts.values() for path in paths]
         raise refusals.conflict(what, list(merged.conflicts), fields)
+    if live is not None and "status" in live:
+        merged.body["status"] = live["status"]
     result = _completed(world, served, live, merged.body)
     _check(world, served, live, result, what)
     same = live is not None and result == live
@@ -103,7 +105,8 @@ def _read(served: Served, body: KubernetesObject, what: str, quiet: bool) -> dic
         raise refusals.invalid(what, [f'.metadata.name: Invalid value: "{metadata.get("name", "")}"'], quiet=quiet)
     for name in _SERVER_FIELDS:
         metadata.pop(name, None)
-    wanted.pop("status", None)
+    if served.kind.kind != "Node":
+        wanted.pop("status", None)
     if "stringData" in wanted:
         texts = wanted.pop("stringData")
         wanted.setdefault("data", {}).update({key: _encoded(value) for key, value in texts.items()})

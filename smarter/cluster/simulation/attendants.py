@@ -113,7 +113,7 @@ def count_quotas(world: World, namespace: str) -> None:
     used = used_in(world, namespace)
     for quota in quotas:
         hard: dict[str, Any] = dict(quota["spec"].get("hard") or {})
-        figures = {name: write(used[name]) if name in used else "0" for name in hard}
+        figures = {name: write(name, used[name]) if name in used else "0" for name in hard}
         world.put_status(quota, {"hard": hard, "used": figures})
 
 

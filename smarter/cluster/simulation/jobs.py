@@ -18,7 +18,7 @@ def reconcile_job(world: World, job: KubernetesObject) -> None:
     failed = sum(pod["status"].get("phase") == "Failed" for pod in pods)
     failure = ""
     missing = 0
-    if not spec.get("suspend") and failed <= spec["backoffLimit"]:
+    if not spec.get("suspend") and not world.waiting(job, "retry") and failed <= spec["backoffLimit"]:
         missing = min(spec["parallelism"], spec["completions"] - succeeded) - len(active_pods(world, job))
     for _ in range(missing):
         try:

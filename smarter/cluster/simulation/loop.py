@@ -11,6 +11,7 @@ from smarter.cluster.simulation import attendants, kubelet, scheduler
 from smarter.cluster.simulation.deletion import claim_in_use, delete_object, erase_object, finish_namespace
 from smarter.cluster.simulation.deployments import reconcile_deployment
 from smarter.cluster.simulation.jobs import reconcile_job
+from smarter.cluster.simulation.nodes import ready_condition
 from smarter.cluster.simulation.replicas import reconcile_replica_set
 from smarter.cluster.simulation.world import Key, World, is_leaving
 from smarter.core.objects import KubernetesObject
@@ -21,6 +22,8 @@ _CATCH_UP_SECONDS = 600.0
 """What repeats for ever repeats at most for this long when nobody looked for longer."""
 _ENDLESS = (*kubelet.ENDLESS_STEPS, "retry")
 _BATCH = 100_000
+_RESTLESS = 1_000_000
+"""So many reactions to one change mean two controllers that never agree."""
 
 
 def next_due(world: World) -> float | None:
@@ -47,8 +50,12 @@ def advance(world: World, until: datetime) -> None:
 
 
 def settle(world: World) -> None:
+    reactions = 0
     while world.queue or world.freed or world.counted:
         while world.queue:
+            reactions += 1
+            if reactions > _RESTLESS:
+                raise RuntimeError(f"the simulated controllers do not come to rest over {next(iter(world.queue))}")
             key = next(iter(world.queue))
             del world.queue[key]
             _handle(world, key)
@@ -78,21 +85,23 @@ def _fire(world: World, due: float) -> None:
 
 
 def _handle(world: World, key: Key) -> None:
-    kind, namespace, _ = key
+    kind, namespace, name = key
     body = world.get(*key)
     if body is None:
-        _after_end(world, kind, namespace)
+        _after_end(world, kind, namespace, name)
         return
     handler = _HANDLERS.get(kind)
     if handler is not None:
         handler(world, body)
 
 
-def _after_end(world: World, kind: str, namespace: str) -> None:
+def _after_end(world: World, kind: str, namespace: str, name: str) -> None:
     if kind in ("Pod", "Node"):
         world.freed = True
     if kind == "Node":
         world.usage = None
+        for pod in world.on_node(name):
+            kubelet.gone(world, pod)
     if kind == "Pod":
         for claim in world.in_namespace(namespace, "PersistentVolumeClaim"):
             if is_leaving(claim) and not claim_in_use(world, claim):
@@ -114,8 +123,12 @@ def _handle_pod(world: World, pod: KubernetesObject) -> None:
 
 
 def _handle_node(world: World, node: KubernetesObject) -> None:
+    """A node is ready from its first moment, unless somebody said otherwise."""
     world.usage = None
     world.freed = True
+    status = node.get("status") or {}
+    if "conditions" not in status:
+        world.put_status(node, {**status, "conditions": [ready_condition(world, True)]})
 
 
 def _handle_namespace(world: World, namespace: KubernetesObject) -> None:

@@ -24,8 +24,8 @@ def reconcile_replica_set(world: World, replica_set: KubernetesObject) -> None:
         return
     pods = active_pods(world, replica_set)
     wanted = replica_set["spec"].get("replicas", 1)
-    failure = ""
-    for _ in range(wanted - len(pods)):
+    failure = _standing_failure(world, replica_set)
+    for _ in range(0 if failure else wanted - len(pods)):
         try:
             create_pod(world, replica_set, replica_set["spec"]["template"])
         except (PermanentError, TemporaryError) as refusal:
@@ -36,6 +36,17 @@ def reconcile_replica_set(world: World, replica_set: KubernetesObject) -> None:
     for pod in sorted(pods, key=_worth)[: max(len(pods) - wanted, 0)]:
         delete_object(world, pod)
     _report(world, replica_set, active_pods(world, replica_set), failure)
+    if wanted == 0:
+        # A Deployment that recreates waits for the last old pod to be gone, which changes no count here.
+        world.notice_owner(replica_set)
+
+
+def _standing_failure(world: World, replica_set: KubernetesObject) -> str:
+    """Why pods were refused, until the next try is due or the ReplicaSet asks for something else."""
+    failure = condition_of(replica_set, "ReplicaFailure")
+    observed = (replica_set.get("status") or {}).get("observedGeneration")
+    current = observed == replica_set["metadata"].get("generation", 1)
+    return str(failure["message"]) if failure and current and world.waiting(replica_set, "retry") else ""
 
 
 def active_pods(world: World, owner: KubernetesObject) -> list[KubernetesObject]:

@@ -192,9 +192,15 @@ class World:
     def _notice(self, key: Key, metadata: Mapping[str, Any]) -> None:
         """The object's controllers look at it, and those of its owner."""
         self.queue[key] = None
+        self._notice_owner(key[1], metadata)
+
+    def notice_owner(self, body: KubernetesObject) -> None:
+        self._notice_owner(key_of(body)[1], body["metadata"])
+
+    def _notice_owner(self, namespace: str, metadata: Mapping[str, Any]) -> None:
         for reference in metadata.get("ownerReferences") or ():
             if reference.get("controller"):
-                self.queue[(reference["kind"], key[1], reference["name"])] = None
+                self.queue[(reference["kind"], namespace, reference["name"])] = None
 
     def _next_version(self) -> str:
         if self._version < 0:

@@ -95,7 +95,10 @@ def claim(namespace: str, name: str = "weights", size: str = "10Gi", **content: 
 
 def ingress(namespace: str, name: str = "host", **path: Any) -> KubernetesObject:
     backend = {"service": {"name": "host", "port": {"number": 80}}}
-    rule = {"host": "a.example.com", "http": {"paths": [{"path": "/v1", "pathType": "Prefix", "backend": backend} | path]}}
+    rule = {
+        "host": "a.example.com",
+        "http": {"paths": [{"path": "/v1", "pathType": "Prefix", "backend": backend} | path]},
+    }
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "Ingress",
@@ -163,4 +166,6 @@ def condition_part(body: KubernetesObject, kind: str, part: str) -> str:
 
 def waiting_reason(pod: KubernetesObject) -> str:
     states = pod["status"].get("containerStatuses") or []
-    return str(next((state["state"]["waiting"].get("reason", "") for state in states if "waiting" in state["state"]), ""))
+    return str(
+        next((state["state"]["waiting"].get("reason", "") for state in states if "waiting" in state["state"]), "")
+    )

@@ -69,7 +69,9 @@ def test_count_quota_refuses_objects(backend: Backend, namespace: str) -> None:
     backend.cluster.apply(bodies.quota(namespace, **{"count/secrets": "1"}))
     _await_quota(backend, namespace)
     backend.cluster.apply(bodies.secret(namespace, stringData={"a": "b"}))
-    refusal(lambda: backend.cluster.apply(bodies.secret(namespace, name="more", stringData={"a": "b"})), "QuotaExceeded")
+    refusal(
+        lambda: backend.cluster.apply(bodies.secret(namespace, name="more", stringData={"a": "b"})), "QuotaExceeded"
+    )
     changed = backend.cluster.apply(bodies.secret(namespace, stringData={"a": "c"}))
     assert changed["metadata"]["name"] == "key"
 
@@ -183,8 +185,8 @@ def test_mended_deployment_gets_its_pods(backend: Backend, namespace: str) -> No
     backend.cluster.apply(bodies.deployment(namespace, spec=spec))
     await_pods(backend, namespace, 1)
     backend.eventually(
-        lambda: not bodies.condition(
-            backend.cluster.get(ObjectRef(DEPLOYMENT, namespace, "host")) or {}, "ReplicaFailure"
+        lambda: (
+            not bodies.condition(backend.cluster.get(ObjectRef(DEPLOYMENT, namespace, "host")) or {}, "ReplicaFailure")
         ),
         "the failure is gone from the Deployment",
     )

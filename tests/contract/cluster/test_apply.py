@@ -110,7 +110,9 @@ def test_dry_run_answers_and_keeps_nothing(cluster: Cluster, namespace: str) -> 
 
 def test_dry_run_of_a_change_keeps_nothing(cluster: Cluster, namespace: str) -> None:
     before = cluster.apply(bodies.config_map(namespace))
-    assert cluster.apply(bodies.config_map(namespace, data={"colour": "red"}), dry_run=True)["data"] == {"colour": "red"}
+    assert cluster.apply(bodies.config_map(namespace, data={"colour": "red"}), dry_run=True)["data"] == {
+        "colour": "red"
+    }
     assert cluster.get(ObjectRef(CONFIG_MAP, namespace, "settings")) == before
 
 
@@ -227,7 +229,10 @@ def test_defaults_of_a_pod_template(cluster: Cluster, namespace: str) -> None:
 )
 def test_pull_policy_follows_the_image(cluster: Cluster, namespace: str, image: str, policy: str) -> None:
     spec = bodies.pod_spec(bodies.container(image=image))
-    assert _containers(cluster.apply(bodies.deployment(namespace, spec=spec), dry_run=True))[0]["imagePullPolicy"] == policy
+    assert (
+        _containers(cluster.apply(bodies.deployment(namespace, spec=spec), dry_run=True))[0]["imagePullPolicy"]
+        == policy
+    )
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,9 @@ def test_namespace_comes_with_an_account(backend: Backend, namespace: str) -> No
     assert found is not None
     assert found["metadata"]["labels"]["kubernetes.io/metadata.name"] == namespace
     assert found["status"]["phase"] == "Active"
-    assert [body["metadata"]["name"] for body in backend.cluster.list(SERVICE_ACCOUNT, namespace=namespace)] == ["default"]
+    assert [body["metadata"]["name"] for body in backend.cluster.list(SERVICE_ACCOUNT, namespace=namespace)] == [
+        "default"
+    ]
 
 
 def test_delete_of_a_namespace_takes_everything(backend: Backend, namespace: str) -> None:
@@ -151,6 +153,8 @@ def test_delete_of_a_namespace_takes_everything(backend: Backend, namespace: str
     backend.cluster.apply(bodies.deployment(namespace, spec=bodies.pod_spec(volumes=volumes)))
     await_pods(backend, namespace, 1)
     assert backend.cluster.delete(ObjectRef(NAMESPACE, "", namespace)) is True
-    backend.eventually(lambda: backend.cluster.get(ObjectRef(NAMESPACE, "", namespace)) is None, "the namespace's end", 60)
+    backend.eventually(
+        lambda: backend.cluster.get(ObjectRef(NAMESPACE, "", namespace)) is None, "the namespace's end", 60
+    )
     for kind in (SECRET, PERSISTENT_VOLUME_CLAIM, DEPLOYMENT, POD, SERVICE_ACCOUNT):
         assert backend.cluster.list(kind, namespace=namespace) == []

@@ -122,7 +122,13 @@ def test_node_that_comes_later(backend: Backend, namespace: str, make_node: Make
 
 @pytest.mark.parametrize(
     ("operator", "values", "fits"),
-    [("In", ["a", "b"], True), ("In", ["c"], False), ("NotIn", ["a"], False), ("Exists", [], True), ("Gt", ["1"], False)],
+    [
+        ("In", ["a", "b"], True),
+        ("In", ["c"], False),
+        ("NotIn", ["a"], False),
+        ("Exists", [], True),
+        ("Gt", ["1"], False),
+    ],
 )
 def test_node_affinity(
     backend: Backend, namespace: str, make_node: MakeNode, operator: str, values: list[str], fits: bool

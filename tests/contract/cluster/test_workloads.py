@@ -54,9 +54,11 @@ def test_status_of_a_deployment(backend: Backend, namespace: str) -> None:
         "availableReplicas": 2,
     }
     found = backend.eventually(
-        lambda: (body := _live(backend, namespace))
-        if bodies.condition_part(_live(backend, namespace), "Progressing", "reason") == "NewReplicaSetAvailable"
-        else None,
+        lambda: (
+            (body := _live(backend, namespace))
+            if bodies.condition_part(_live(backend, namespace), "Progressing", "reason") == "NewReplicaSetAvailable"
+            else None
+        ),
         "the rollout is complete",
     )
     assert bodies.condition(found, "Available") == "True"
