@@ -8,11 +8,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import Q
 from django.utils import timezone
 from pydantic import SecretStr
 
 from smarter.apps.accounts.actor import DEFAULT_SCOPES, SCOPES, AccountRole, Actor
+from smarter.apps.accounts.holders import holder_of
 from smarter.apps.accounts.models import Account, ApiKey, Membership, User
 from smarter.apps.accounts.tokens import new_token, parse_token, same_digest
 from smarter.core.errors import Refused
@@ -123,19 +124,14 @@ def authenticate(text: str) -> Actor | None:
     token = parse_token(text)
     if token is None:
         return None
-    role = Membership.all_accounts.filter(account=OuterRef("account"), user=OuterRef("user"), is_active=True)
-    key = (
-        ApiKey.all_accounts.filter(key_id=token.key_id)
-        .select_related("account", "user")
-        .annotate(role=Subquery(role.values("role")[:1]))
-        .first()
-    )
-    if key is None or not same_digest(key.digest, token.digest):
+    held = holder_of(token.key_id)
+    if held is None or not same_digest(held.key.digest, token.digest):
         return None
     now = timezone.now()
-    if not (key.works_at(now) and key.account.is_active and key.user.is_active):
+    if not (held.key.works_at(now) and held.account.is_active and held.user.is_active):
         return None
-    actor = _actor(key.user, key.account, key.role, key_id=key.key_id, scopes=frozenset(key.scopes))
+    key = held.key
+    actor = _actor(held.user, held.account, held.role, key_id=key.key_id, scopes=frozenset(key.scopes))
     if actor is not None:
         _note_use(key, now)
     return actor

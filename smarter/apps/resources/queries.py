@@ -5,28 +5,60 @@ The API and the stores call these. A list costs the same few queries however lon
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple, TypeVar
+from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
 from smarter.apps.accounts.actor import Actor
 from smarter.apps.accounts.store import Stored, common_status
 from smarter.apps.resources.dependents import dependencies_of, dependencies_of_secret
-from smarter.apps.resources.models import Event, Resource, ResourceState
+from smarter.apps.resources.models import Event, Resource
 from smarter.apps.resources.tables import TABLE_STORES
 from smarter.core.errors import Refused
 from smarter.core.kind import Kind
 
 SORTS = {"name": "name", "created": "created", "modified": "modified"}
 """Of lists; with a leading `-` the other way round."""
+_Row = TypeVar("_Row", Resource, "_Shown")
 _NAME_FILTER = re.compile(r"[A-Za-z0-9_-]{0,63}")
+
+
+class _Shown(NamedTuple):
+    """What is shown of a row. A tuple, because models of row, state, account and owner were most of a list's time."""
+
+    pk: int
+    account_id: int
+    number: str
+    username: str | None
+    uid: UUID
+    api_version: str
+    kind: str
+    name: str
+    metadata: dict[str, Any]
+    spec: dict[str, Any]
+    applied_text: str | None
+    generation: int
+    resource_version: int
+    created: datetime
+    modified: datetime
+    state_status: dict[str, Any]
+    observed_generation: int
+
+
+_COLUMNS = (
+    "pk", "account_id", "account__number", "owner__username", *_Shown._fields[4:15],
+    "state__status", "state__observed_generation",
+)  # fmt: skip
 
 
 def get_stored(actor: Actor, kind: Kind, name: str) -> Stored | None:
     store = TABLE_STORES.get(kind.key)
     if store is None:
-        row = find(actor, kind, name)
-        return None if row is None else _stored_all(actor, [row])[0]
+        actor.require("viewer", "read")
+        found = _own_first(actor, _shown(_readable(actor, kind).filter(name=name)))
+        return None if found is None else _stored_all(actor, [found])[0]
     stored = store.get(actor, kind, name)
     if stored is not None:
         stored.status.setdefault("dependencies", dependencies_of_secret(actor.account, stored.uid))
@@ -50,7 +82,7 @@ def list_stored(
         rows = rows.filter(name__contains=name_filter)
     column = SORTS[sort.removeprefix("-")]
     ordered = rows.order_by(f"-{column}" if sort.startswith("-") else column, "pk")
-    page = list(ordered[offset : offset + limit])
+    page = _shown(ordered[offset : offset + limit])
     total = offset + len(page) if page and len(page) < limit else rows.count()
     return _stored_all(actor, page), total
 
@@ -59,7 +91,15 @@ def find(actor: Actor, kind: Kind, name: str) -> Resource | None:
     """The account's own, else the platform's where the kind is shared. With its state, account, owner and cluster."""
     actor.require("viewer", "read")
     rows = list(_readable(actor, kind).filter(name=name).select_related("cluster"))
+    return _own_first(actor, rows)
+
+
+def _own_first(actor: Actor, rows: Sequence[_Row]) -> _Row | None:
     return max(rows, key=lambda row: row.account_id == actor.account.pk, default=None)
+
+
+def _shown(rows: QuerySet) -> list[_Shown]:
+    return [_Shown(*values) for values in rows.values_list(*_COLUMNS)]
 
 
 def events_of(actor: Actor, kind: Kind, name: str, *, limit: int) -> list[Event]:
@@ -77,13 +117,13 @@ def _readable(actor: Actor, kind: Kind) -> QuerySet:
     return rows.select_related("state", "account", "owner")
 
 
-def _stored_all(actor: Actor, rows: Sequence[Resource]) -> list[Stored]:
+def _stored_all(actor: Actor, rows: Sequence[_Shown]) -> list[Stored]:
     dependencies = dependencies_of(actor.account, [row.pk for row in rows]) if rows else {}
     return [_stored(row, dependencies.get(row.pk, [])) for row in rows]
 
 
-def _stored(row: Resource, dependencies: list[dict[str, str]]) -> Stored:
-    username = row.owner.username if row.owner else ""
+def _stored(row: _Shown, dependencies: list[dict[str, str]]) -> Stored:
+    username = row.username or ""
     return Stored(
         api_version=row.api_version,
         kind=row.kind,
@@ -94,7 +134,7 @@ def _stored(row: Resource, dependencies: list[dict[str, str]]) -> Stored:
         status=_status(row, username, dependencies),
         generation=row.generation,
         resource_version=row.resource_version,
-        account_number=row.account.number,
+        account_number=row.number,
         username=username,
         created=row.created,
         modified=row.modified,
@@ -102,23 +142,22 @@ def _stored(row: Resource, dependencies: list[dict[str, str]]) -> Stored:
     )
 
 
-def _status(row: Resource, username: str, dependencies: list[dict[str, str]]) -> dict[str, Any]:
-    state: ResourceState = row.state
+def _status(row: _Shown, username: str, dependencies: list[dict[str, str]]) -> dict[str, Any]:
     status = {
-        **state.status,
+        **row.state_status,
         **common_status(
             row.kind,
             row.uid,
-            account_number=row.account.number,
+            account_number=row.number,
             username=username,
             created=row.created,
             modified=row.modified,
         ),
         "dependencies": dependencies,
     }
-    if state.observed_generation:
-        status["observedGeneration"] = state.observed_generation
-    if state.observed_generation != row.generation and "conditions" in status:
+    if row.observed_generation:
+        status["observedGeneration"] = row.observed_generation
+    if row.observed_generation != row.generation and "conditions" in status:
         status["conditions"] = [_outdated(condition) for condition in status["conditions"]]
     return status
 
