@@ -70,13 +70,17 @@ def _pass(row: ClusterRow, held: Watch, now: datetime) -> tuple[bool, datetime |
     """Whether something moves on the cluster, and when its features were read last."""
     info_at = held.info_at
     if info_at is None or row.reachable is not True or now - info_at > INFO_AFTER:
-        before = row.features
-        clusters.refresh(row)
+        _learn(row)
         info_at = now
-        if row.features != before:
-            wake_deployed(row.pk)
     port = clusters.client_for(row)
-    seen = _seen(port, clusters.features_of(row))
+    try:
+        seen = _seen(port, clusters.features_of(row))
+    except PermanentError as error:
+        if error.reason != "KindMissing":
+            raise
+        # A feature has gone since the features were read.
+        _learn(row)
+        seen = _seen(port, clusters.features_of(row))
     states = _states(row)
     leftovers.look_after(port, row, {owner: found.owned for owner, found in seen.items()}, states)
     namespaces.repair(port, row, {state.resource.account_id for state in states}, clusters.environment_for(row))
@@ -105,26 +109,24 @@ def _pass(row: ClusterRow, held: Watch, now: datetime) -> tuple[bool, datetime |
     return any(still.get(state.pk, state.in_transition) for state in states), info_at
 
 
+def _learn(row: ClusterRow) -> None:
+    """Reads version, features and nodes; with other features, what runs there is rendered again."""
+    before = clusters.features_of(row)
+    clusters.refresh(row)
+    if clusters.features_of(row) != before:
+        wake_deployed(row.pk)
+
+
 def _seen(port: Cluster, features: frozenset[str]) -> dict[str, Seen]:
     """Live objects by the uid of the resource that owns them."""
     seen: dict[str, Seen] = defaultdict(Seen)
     for kind in _object_kinds(features):
-        for body in _listed(port, kind):
+        for body in port.list(kind, label_selector=MANAGED_SELECTOR):
             owner = owner_uid_of(body)
             if owner:
                 target = seen[owner]
                 (target.pods if kind == POD else target.owned).append(body)
     return seen
-
-
-def _listed(port: Cluster, kind: ObjectKind) -> list[KubernetesObject]:
-    """A kind that needs a feature may have gone with it since the features were read."""
-    try:
-        return port.list(kind, label_selector=MANAGED_SELECTOR)
-    except PermanentError as error:
-        if error.reason == "KindMissing" and kind.feature is not None:
-            return []
-        raise
 
 
 def _object_kinds(features: frozenset[str]) -> Iterable[ObjectKind]:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django.db import connection
 
@@ -37,6 +38,46 @@ _DUE = """
 UPDATE resources_resourcestate SET next_check_at = clock_timestamp()
  WHERE resource_id = ANY(%s) AND (next_check_at IS NULL OR next_check_at > clock_timestamp())
 """
+
+
+_WAKE_FAILED = """
+UPDATE resources_resourcestate AS state SET next_check_at = clock_timestamp()
+  FROM resources_resource AS resource
+ WHERE resource.id = state.resource_id AND resource.cluster_id = %s AND state.fail_count > 0
+   AND state.next_check_at > clock_timestamp() AND (state.lease_until IS NULL OR state.lease_until < clock_timestamp())
+"""
+
+_WAKE_DEPLOYED = """
+UPDATE resources_resourcestate AS state SET next_check_at = clock_timestamp()
+  FROM resources_resource AS resource
+ WHERE resource.id = state.resource_id AND resource.cluster_id = %s AND resource.deployed
+"""
+
+_TOUCHED = """
+UPDATE resources_resourcestate AS state SET touched = true, next_check_at = clock_timestamp()
+  FROM resources_resource AS resource
+ WHERE resource.id = state.resource_id AND resource.cluster_id = %s AND resource.uid = ANY(%s) AND NOT state.touched
+"""
+
+
+def wake_failed(cluster_id: int) -> None:
+    """The cluster answers again: what waits after a failure need not wait any longer."""
+    _execute(_WAKE_FAILED, [cluster_id])
+
+
+def wake_deployed(cluster_id: int) -> None:
+    """The cluster can do something new, or no longer does: what runs there is rendered again."""
+    _execute(_WAKE_DEPLOYED, [cluster_id])
+
+
+def mark_touched(cluster_id: int, uids: Sequence[UUID]) -> None:
+    """Objects of these resources exist although nothing was known of them: a write came late."""
+    _execute(_TOUCHED, [cluster_id, list(uids)])
+
+
+def _execute(statement: str, parameters: list[Any]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
 
 
 def write_findings(findings: Sequence[Finding]) -> None:
