@@ -108,14 +108,15 @@ def computes_for(account: Account) -> tuple[ComputeFact, ...]:
     for kind in keys:
         owner = Q(account=account) | Q(account__is_platform=True) if kind.shared else Q(account=account)
         condition |= owner & Q(api_version=kind.api_version, kind=kind.name)
-    rows = Resource.all_accounts.filter(condition, deleting_at__isnull=True).only(
+    # Plain rows: this is asked for with every apply, and rows as objects would cost more than the query.
+    rows = Resource.all_accounts.filter(condition, deleting_at__isnull=True).values_list(
         "account_id", "api_version", "kind", "name", "metadata", "spec"
     )
     found: dict[str, ComputeFact] = {}
-    for row in sorted(rows, key=lambda row: (row.account_id == account.pk, row.name)):
-        fact = _compute_fact(row.kind_key, json.dumps([row.metadata, row.spec], sort_keys=True))
+    for _, api_version, kind_name, name, metadata, spec in sorted(rows, key=lambda row: row[0] == account.pk):
+        fact = _compute_fact((api_version, kind_name), json.dumps([metadata, spec], sort_keys=True))
         if fact is not None:
-            found[row.name] = fact
+            found[name] = fact
     return tuple(found[name] for name in sorted(found))
 
 
