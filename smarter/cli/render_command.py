@@ -15,7 +15,7 @@ import yaml
 from smarter.cli import exit_codes, inputs, output
 from smarter.cli.failures import CommandFailed, bad_usage
 from smarter.cli.faults import fault_line, with_places
-from smarter.cli.options import OutputOption, one_of
+from smarter.cli.options import formats
 from smarter.cli.rendering import DEFAULT_ACCOUNT, FEATURES, Settings, computes_of, render_body
 from smarter.core.facts import ComputeFact, Environment
 from smarter.core.manifest import read_manifests
@@ -46,16 +46,15 @@ def render_command(
     files: FilesOption,
     account: Annotated[str, typer.Option("--account", metavar="N", help="Account number.")] = DEFAULT_ACCOUNT,
     domain: Annotated[str, typer.Option("--domain", metavar="D", help="Domain of public host names.")] = "",
-    compute: ComputeOption = [],  # noqa: B006, Typer reads the default and never changes it
+    compute: ComputeOption = [],  # noqa: B006 - Typer reads the default and never changes it
     features: FeaturesOption = "",
-    output_format: OutputOption = "yaml",
+    output_format: Annotated[str, formats("yaml", "json")] = "yaml",
 ) -> None:
     """Print the Kubernetes objects of manifests, offline.
 
     For every document these are the objects that a worker would apply, after those of the account's namespace. Secret
     documents in the input supply the values that others refer to. A refused manifest ends with exit code 2.
     """
-    one_of(output_format, "yaml", "json")
     settings = _settings(account, domain, features)
     body = inputs.read(files)
     rendered = render_body(body.data, settings, _computes(compute))

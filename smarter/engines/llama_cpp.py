@@ -21,7 +21,7 @@ _PRE_STOP_SECONDS = 30
 
 def launch(spec: Any, weights: Weights, served_name: str) -> Launch:
     engine = spec.engine
-    args = ["-m", weights.path, "-a", served_name, "--host", "0.0.0.0", "--port", str(engine.port)]  # noqa: S104, the pod's network policy guards the port
+    args = ["-m", weights.path, "-a", served_name, "--host", "0.0.0.0", "--port", str(engine.port)]
     # The context is a pool that all slots share, so that each of n requests can have contextLength to itself.
     slots = engine.maxConcurrentRequests
     args += ["-c", str((engine.contextLength or 0) * (slots or 1))]
@@ -30,7 +30,7 @@ def launch(spec: Any, weights: Weights, served_name: str) -> Launch:
     args += ["-ngl", "all" if spec.resources.gpuCount else "0", "--metrics", "--no-ui"]
     if spec.model.task == "embedding":
         args += ["--embeddings", *_batch(spec)]
-    env = {"HOME": "/tmp", "LLAMA_ARG_OFFLINE": "1"}  # noqa: S108, a volume of the pod's own
+    env = {"HOME": "/tmp", "LLAMA_ARG_OFFLINE": "1"}
     return Launch((), tuple(args), env, {"LLAMA_API_KEY": "api-key"})
 
 
@@ -108,7 +108,7 @@ ENGINE = Engine(
     public_paths={"openai_compatible": ("/v1",)},
     metrics_path="/metrics",
     user=User(uid=10001, gid=10001, fs_group=10001),
-    writable={"tmp": "/tmp"},  # noqa: S108, a volume of the pod's own
+    writable={"tmp": "/tmp"},
     termination=termination,
     launch=launch,
     check=check,

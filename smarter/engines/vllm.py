@@ -23,7 +23,7 @@ def launch(spec: Any, weights: Weights, served_name: str) -> Launch:
     engine, resources = spec.engine, spec.resources
     # An image of an earlier generation starts another program by itself; naming it serves both. A context that is left
     # out is fitted to the memory, since the model's own often does not fit and then stops the start.
-    args = [weights.path, "--served-model-name", served_name, "--host", "0.0.0.0", "--port", str(engine.port)]  # noqa: S104, the pod's network policy guards the port
+    args = [weights.path, "--served-model-name", served_name, "--host", "0.0.0.0", "--port", str(engine.port)]
     args += ["--max-model-len", str(engine.contextLength or "auto")]
     args += ["--tensor-parallel-size", str(engine.tensorParallelSize or max(resources.gpuCount, 1))]
     if engine.gpuMemoryUtilization is not None:
@@ -130,7 +130,7 @@ ENGINE = Engine(
     # The image's own user, whose home belongs to the group 0. The hook that brings GPU drivers into the container may
     # write to its root.
     user=User(uid=2000, gid=0, fs_group=0, read_only_root=False),
-    writable={"home": "/home/vllm", "tmp": "/tmp"},  # noqa: S108, a volume of the pod's own
+    writable={"home": "/home/vllm", "tmp": "/tmp"},
     termination=termination,
     launch=launch,
     check=check,

@@ -142,7 +142,7 @@ def _fetch(pod: Pod) -> dict[str, Any]:
     if fetch is None:
         raise ValueError("nothing is to be fetched")
     memory = format_bytes(pod.resources.memory_bytes)
-    env: list[dict[str, Any]] = [{"name": "HOME", "value": "/tmp"}]  # noqa: S108, a volume of the pod's own
+    env: list[dict[str, Any]] = [{"name": "HOME", "value": "/tmp"}]
     if fetch.token_env and WEIGHTS_TOKEN in pod.secret_keys:
         env.append(_from_secret(fetch.token_env, pod.secret_name, WEIGHTS_TOKEN))
     models: dict[str, Any] = {"name": _MODELS_VOLUME, "mountPath": MODELS_MOUNT}
@@ -161,7 +161,7 @@ def _fetch(pod: Pod) -> dict[str, Any]:
         },
         "securityContext": _container_security(True),
         "terminationMessagePolicy": "FallbackToLogsOnError",
-        "volumeMounts": [models, {"name": _scratch("tmp"), "mountPath": "/tmp"}],  # noqa: S108, the same volume
+        "volumeMounts": [models, {"name": _scratch("tmp"), "mountPath": "/tmp"}],
     }
 
 
@@ -173,7 +173,7 @@ def _engine_mounts(pod: Pod) -> list[dict[str, Any]]:
     """The server reads weights and never writes them."""
     mounts: list[dict[str, Any]] = [{"name": _MODELS_VOLUME, "mountPath": MODELS_MOUNT, "readOnly": True}]
     mounts += [{"name": _scratch(name), "mountPath": path} for name, path in sorted(pod.writable.items())]
-    return [*mounts, {"name": _SHM_VOLUME, "mountPath": "/dev/shm"}]  # noqa: S108, the place that NCCL expects
+    return [*mounts, {"name": _SHM_VOLUME, "mountPath": "/dev/shm"}]
 
 
 def _volumes(pod: Pod) -> list[dict[str, Any]]:
