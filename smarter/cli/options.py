@@ -9,8 +9,6 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
-from smarter.cli.failures import bad_usage
-
 PANEL = "Options of every command"
 _KEY = "smarter."
 
@@ -80,10 +78,3 @@ def formats(*names: str) -> Any:
 
 
 OutputOption = Annotated[str, formats("table", "yaml", "json", "name")]
-
-
-def one_of(output_format: str, *names: str) -> str:
-    """For a command that takes the option of all formats and knows fewer."""
-    if output_format not in names:
-        raise bad_usage(f"-o {output_format}: this command knows {', '.join(names)}.")
-    return output_format

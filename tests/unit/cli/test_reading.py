@@ -6,6 +6,7 @@ import httpx
 import pytest
 import yaml
 
+from smarter.cli import clock as clock_module
 from smarter.cli.kinds import KindInfo, kinds_from, resolve
 from smarter.cli.watch_commands import new_lines
 from tests.unit.cli.conftest import FakeClock, Run
@@ -211,3 +212,15 @@ def test_following_the_past_makes_no_sense(run: Run, server: FakeServer) -> None
 )
 def test_what_is_new_in_a_log(seen: list[str], lines: list[str], new: list[str]) -> None:
     assert new_lines(seen, lines) == new
+
+
+def test_following_ends_with_an_interrupt(
+    run: Run, server: FakeServer, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(_seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(clock_module, "sleep", interrupt)
+    answer(server, "llmhosts/h/logs", logs("1\n"))
+    done = run("logs", "llmhost", "h", "--follow")
+    assert (done.code, done.out) == (130, "1\n")
