@@ -80,6 +80,7 @@ def _created(actor: Actor, draft: Draft) -> Resource:
         resource_version=next_version(),
         deployed=draft.deployed,
         deployed_at=now if draft.deployed else None,
+        cluster=draft.cluster if draft.deployed else None,
         created=now,
         modified=now,
     )
@@ -108,10 +109,17 @@ def _changed(draft: Draft, launched: bool) -> Action:
     row.deployed = draft.deployed
     if launched:
         row.deployed_at = now
-    row.save()
+    row.save(update_fields=_APPLIED)
     # A change is a new start: what failed before says nothing about it.
     ResourceState.objects.filter(resource=row).update(next_check_at=Now(), fail_count=0)
     return "changed"
+
+
+# What an apply decides. The other columns are the reconciler's, and may have changed since the row was read.
+_APPLIED = [
+    "api_version", "metadata", "spec", "applied_text", "spec_hash", "generation", "resource_version", "modified",
+    "deployed", "deployed_at",
+]  # fmt: skip
 
 
 def _text_to_keep(draft: Draft) -> str | None:

@@ -1,5 +1,6 @@
 """One body of manifests, one transaction."""
 
+import dataclasses
 import json
 from typing import Any
 
@@ -11,9 +12,10 @@ from smarter.apps.resources.built_ins import ensure_built_ins
 from smarter.apps.resources.models import AuditEvent, Event, Hostname, Reference, Resource, ResourceState
 from smarter.apps.secrets.models import Secret
 from smarter.core.errors import Refused
+from smarter.kinds import KINDS
 from tests.db.accounts.builders import Tenant, actor_of, member
 from tests.db.resources.conftest import Apply
-from tests.db.resources.toys import gadget, secret, shelf
+from tests.db.resources.toys import GADGET, gadget, secret, shelf
 
 pytestmark = pytest.mark.django_db
 
@@ -196,6 +198,20 @@ def test_deploying_what_is_stored_is_a_new_generation(ann: Tenant, cluster: Clus
 def test_an_apply_without_deploy_does_not_undeploy(ann: Tenant, cluster: Cluster, apply: Apply) -> None:
     apply(ann, gadget(), deploy=True)
     assert apply(ann, gadget(size=5)).outcomes[0].deployed
+
+
+def test_an_apply_leaves_the_columns_of_the_reconciler_alone(
+    ann: Tenant, cluster: Cluster, apply: Apply, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    apply(ann, gadget())
+
+    def meanwhile(*arguments: Any) -> list[Any]:
+        Resource.for_account(ann.account).update(placed_on="oak", cluster=cluster)
+        return []
+
+    monkeypatch.setitem(KINDS, GADGET.key, dataclasses.replace(GADGET, check=meanwhile))
+    apply(ann, gadget(size=2))
+    assert (row(ann).placed_on, row(ann).cluster, row(ann).spec) == ("oak", cluster, {"size": 2})
 
 
 def test_a_planted_secret_is_not_adopted(ann: Tenant, cluster: Cluster, apply: Apply) -> None:
