@@ -2,6 +2,7 @@
 quantities as numbers."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from smarter.core.defaults import filled
@@ -25,16 +26,17 @@ _LEAST_SHM_BYTES = 64 * 2**20
 """What containers have by default."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Host:
-    """`spec` is filled. Only for manifests that `admit` let through."""
+    """`spec` is filled. Only for manifests that `admit` let through. Without slots, which would leave no room to keep
+    what is computed once."""
 
     name: str
     spec: SAMLLMHostSpec
     engine: Engine
     source: Source
 
-    @property
+    @cached_property
     def need(self) -> Need:
         resources = block(self.spec.resources)
         return Need(
