@@ -70,8 +70,9 @@ def load_ring(path: Path) -> KeyRing:
 def _read(path: Path, found: os.stat_result) -> KeyRing:
     if not stat.S_ISREG(found.st_mode):
         raise KeyRingError(f"{path} is not a file.")
-    if found.st_mode & 0o077:
-        raise KeyRingError(f"Others may read {path}. Run: chmod 600 {path}")
+    # Its group may read: a cluster mounts secrets that way for a service that is not root.
+    if found.st_mode & 0o037:
+        raise KeyRingError(f"Others may read {path}, or its group may write it. Run: chmod 600 {path}")
     try:
         data = json.loads(path.read_text("utf-8"))
         keys = {name: base64.b64decode(text, validate=True) for name, text in data["keys"].items()}

@@ -35,7 +35,14 @@ def test_an_existing_ring_is_kept(key_file):
     assert key_file.read_bytes() == before
 
 
-@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o666])
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o440, 0o400])
+def test_its_owner_and_its_group_may_read(key_file, mode):
+    """A cluster mounts a secret readable by the group of the pod; nobody else is in it."""
+    key_file.chmod(mode)
+    assert load_ring(key_file).primary == "k1"
+
+
+@pytest.mark.parametrize("mode", [0o604, 0o620, 0o660, 0o666])
 def test_a_file_that_others_may_read_or_write_is_refused(key_file, mode):
     key_file.chmod(mode)
 
