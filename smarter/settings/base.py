@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import structlog
+from kombu import Queue
 
 from smarter.settings.environment import SmarterSettings, database_from_url
 
@@ -101,6 +102,9 @@ CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
+# Two queues that every worker takes from in turn: the observation of clusters must not wait behind a burst of hints.
+CELERY_TASK_QUEUES = (Queue("celery"), Queue("observe"))
+CELERY_TASK_ROUTES = {"smarter.reconcile.observe_due": {"queue": "observe"}}
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "smarter.reconcile.sweep", "schedule": SMARTER.poll_fast_seconds, "options": {"expires": 10}},
     "observe": {

@@ -11,12 +11,13 @@ from typing import Any
 
 import structlog
 from django.conf import settings
+from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from smarter.apps.costs.services import open_pods
 from smarter.apps.reconcile import finish, namespaces, usage, watch
-from smarter.apps.reconcile.claim import Claim, claim, extend, save
+from smarter.apps.reconcile.claim import Claim, claim, keeper, save
 from smarter.apps.reconcile.gather import Gathered, gather, kind_and_manifest
 from smarter.apps.reconcile.outcome import (
     PERMANENT_RETRY_SECONDS,
@@ -146,7 +147,7 @@ def _apply(held: Claim, found: Gathered, steps: Plan, live: Live) -> None:
     if any(change.action != "delete" for change in steps.changes):
         namespaces.ensure(found.port, found.cluster, account, found.facts.environment)
     try:
-        carry_out(found.port, steps, live, lambda: extend(held))
+        carry_out(found.port, steps, live, keeper(held))
     except PermanentError as error:
         if error.reason == "NamespaceMissing":
             namespaces.forget(found.cluster, account)
@@ -211,6 +212,7 @@ def _save(held: Claim, state: ResourceState, look: Look, now: datetime) -> None:
     columns = state_columns(state, look.observation, generation=generation, conditions=conditions, now=now)
     columns |= {"fail_count": 0, "last_error": ""} | look.columns
     again = None if look.again_seconds is None else now + timedelta(seconds=look.again_seconds)
-    if save(held, columns, next_check_at=again):
-        entry = phase_event(state.resource, state.phase, look.observation.phase, look.observation.message)
-        write_events([entry] if entry else [])
+    entry = phase_event(state.resource, state.phase, look.observation.phase, look.observation.message)
+    with transaction.atomic():
+        if save(held, columns, next_check_at=again):
+            write_events([entry] if entry else [])

@@ -15,6 +15,8 @@ from smarter.apps.reconcile.models import WorkerHeartbeat
 from smarter.apps.reconcile.observe import observe
 
 DRAIN_SECONDS = 10.0
+HINT_SECONDS = 0.5
+"""Short, so that the observation of clusters gets its turn while hints come in."""
 
 
 @shared_task(name="smarter.reconcile.hint")
@@ -22,7 +24,7 @@ def hint(resource_id: object = None) -> None:
     """Something about this resource changed. Whatever else is due is done as well, so work goes on without beat."""
     if isinstance(resource_id, int) and not isinstance(resource_id, bool) and 0 < resource_id < 2**63:
         reconcile(resource_id)
-    _drain(DRAIN_SECONDS / 5)
+    _drain(HINT_SECONDS)
 
 
 @shared_task(name="smarter.reconcile.sweep")

@@ -22,8 +22,9 @@ _WAKE = """
 INSERT INTO reconcile_clusterwatch (cluster_id, next_observe_at, lease_owner, lease_token, fail_count)
 VALUES (%s, clock_timestamp(), '', 0, 0)
 ON CONFLICT (cluster_id)
-DO UPDATE SET next_observe_at = least(reconcile_clusterwatch.next_observe_at, clock_timestamp())
+DO UPDATE SET next_observe_at = clock_timestamp() WHERE reconcile_clusterwatch.next_observe_at > clock_timestamp()
 """
+# The condition keeps a burst of changes from queueing up at one row that is due already.
 
 _ENROL = """
 INSERT INTO reconcile_clusterwatch (cluster_id, next_observe_at, lease_owner, lease_token, fail_count)
@@ -51,7 +52,8 @@ RETURNING watch.cluster_id, lease_token, fail_count, info_at, observed_at
 
 _RELEASE = """
 UPDATE reconcile_clusterwatch
-   SET next_observe_at = least(next_observe_at, clock_timestamp() + make_interval(secs => %(seconds)s)),
+   SET next_observe_at = clock_timestamp() + make_interval(
+         secs => CASE WHEN next_observe_at > clock_timestamp() THEN %(seconds)s ELSE least(%(fast)s, %(seconds)s) END),
        lease_until = NULL, fail_count = %(fail_count)s, info_at = %(info_at)s, observed_at = %(observed_at)s
  WHERE cluster_id = %(cluster)s AND lease_token = %(token)s
 """
@@ -76,12 +78,14 @@ def claim_watch(cluster_id: int | None = None) -> Watch | None:
 def release(
     held: Watch, *, seconds: float, fail_count: int, info_at: datetime | None, observed_at: datetime | None
 ) -> None:
-    """Gives the lease back and sets the next look. One that was woken meanwhile keeps the earlier time."""
+    """Gives the lease back and sets the next look. One that was woken meanwhile is looked at soon, but not at once:
+    while hosts are being deployed something changes all the time, and a worker would do nothing but look."""
     with connection.cursor() as cursor:
         cursor.execute(
             _RELEASE,
             {
                 "seconds": seconds,
+                "fast": settings.SMARTER.poll_fast_seconds,
                 "fail_count": fail_count,
                 "info_at": info_at,
                 "observed_at": observed_at,
