@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from smarter.cli.embedded import processes, services, stack, state
-from smarter.cli.embedded.stack import Stack
+from smarter.cli.embedded.launch import Stack
 from tests.bench.client import BenchError, Target
 from tests.bench.progress import say
 
@@ -84,11 +84,8 @@ def running(folder: Path) -> Iterator[World]:
     try:
         say("starting the Kubernetes control plane")
         kubeconfig = _control_plane(cluster)
-        with state.locked(folder):
-            made = stack.prepare(CHECKOUT, folder, say)
-            stack.start_programs(made)
+        made = stack.up(CHECKOUT, folder, say)
         stack.manage(made, "seed_demo", "--login-file", str(folder / "login.json"), "--kubeconfig", str(kubeconfig))
-        stack.wait_ready(made, say)
         yield World(made, _target(kubeconfig), kubeconfig)
     finally:
         say("stopping")
