@@ -13,7 +13,7 @@ MESSAGE_LIMIT = 1024
 CAUSES_LIMIT = 10
 _MAX_DELAY_SECONDS = 300.0
 _OUR_FAULT = ("failed to create typed", "failed to convert", "unable to convert")
-"""Server-side apply answers an unknown field, a wrong type or a bad quantity with 500, although no second try can help."""
+"""Server-side apply answers an unknown field, a wrong type or a bad quantity with 500, although it is for good."""
 
 Failure = TemporaryError | PermanentError
 Status = Mapping[str, Any]
@@ -39,6 +39,8 @@ def status_body(code: int, reason: str, message: str, **details: Any) -> dict[st
 def failure_for(code: int, status: Status, *, what: str, retry_after: str = "", quiet: bool = False) -> Failure:
     """`quiet` drops the server's own words, which may quote what was sent: for objects that hold secret values."""
     message = _message(code, status, what, quiet)
+    if code < 400:
+        return unreachable(what, f"it points elsewhere, with status {code}")
     if code == 401:
         return TemporaryError(message, reason="CredentialsInvalid", delay_seconds=60.0)
     if code == 403:

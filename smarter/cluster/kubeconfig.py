@@ -1,5 +1,5 @@
-"""A kubeconfig read as data: where the server is, whom to trust, how to say who we are. Nothing in it is ever run, opened
-or followed: what would be (exec, auth-provider, file paths, a proxy) is a problem.
+"""A kubeconfig read as data: where the server is, whom to trust, how to say who we are. Nothing in it is ever run,
+opened or followed: what would be (exec, auth-provider, file paths, a proxy) is a problem.
 
 `kubernetes.py` connects with the result; `apps/clusters` reads one when it is uploaded.
 """

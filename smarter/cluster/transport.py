@@ -56,8 +56,8 @@ class Transport:
         content_type: str = "application/json",
         limit: int = ANSWER_LIMIT,
     ) -> Answer:
-        """TemporaryError ClusterUnavailable if no whole answer came; any status that did come is returned. A body of type
-        application/json is a dict, because the client would encode bytes once more; any other is bytes."""
+        """TemporaryError ClusterUnavailable if no whole answer came; any status that did come is returned. A body of
+        type application/json is a dict, because the client would encode bytes once more; any other is bytes."""
         what = f"{method} {path}"
         client = self._client_of_process()
         headers = {"Accept": "application/json, */*", "Content-Type": content_type}

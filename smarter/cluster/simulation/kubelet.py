@@ -191,8 +191,6 @@ STEPS: Mapping[str, Step] = {
     "complete": complete,
     "gone": gone,
 }
-ENDLESS_STEPS = frozenset({"crash_start", "crash_die", "evict"})
-"""Steps that lead back to themselves for as long as the pod or its owner exists."""
 
 
 def _let_go(world: World, pod: KubernetesObject) -> None:

@@ -1,5 +1,5 @@
-"""The same cases for the simulated cluster and for a real Kubernetes control plane. A case that differs between the two is a
-fault of the simulation.
+"""The same cases for the simulated cluster and for a real Kubernetes control plane. A case that differs between the two
+is a fault of the simulation.
 """
 
 import time

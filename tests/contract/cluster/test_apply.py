@@ -162,7 +162,8 @@ def test_arguments_are_replaced_as_one(cluster: Cluster, namespace: str) -> None
 
 
 def test_volume_changes_its_source(cluster: Cluster, namespace: str) -> None:
-    for source in ({"emptyDir": {}}, {"persistentVolumeClaim": {"claimName": "weights"}}):
+    sources: list[dict[str, Any]] = [{"emptyDir": {}}, {"persistentVolumeClaim": {"claimName": "weights"}}]
+    for source in sources:
         spec = bodies.pod_spec(bodies.container(), volumes=[{"name": "models", **source}])
         answer = cluster.apply(bodies.deployment(namespace, spec=spec, replicas=0))
         assert answer["spec"]["template"]["spec"]["volumes"] == [{"name": "models", **source}]

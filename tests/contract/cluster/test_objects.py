@@ -1,6 +1,7 @@
 """The objects around a workload: Secrets, Services, claims, Ingresses, policies, certificates."""
 
 import base64
+from typing import Any
 
 import pytest
 
@@ -124,7 +125,7 @@ def test_claim_never_shrinks(backend: Backend, namespace: str) -> None:
 @pytest.mark.parametrize(
     "change", [{"storageClassName": "another"}, {"accessModes": ["ReadWriteMany"]}], ids=["class", "access mode"]
 )
-def test_claim_keeps_class_and_access_modes(backend: Backend, namespace: str, change: dict[str, object]) -> None:
+def test_claim_keeps_class_and_access_modes(backend: Backend, namespace: str, change: dict[str, Any]) -> None:
     backend.cluster.apply(bodies.claim(namespace))
     _await_bound(backend, namespace)
     assert "spec" in refusal(lambda: backend.cluster.apply(bodies.claim(namespace, **change)), "Invalid")

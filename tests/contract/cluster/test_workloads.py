@@ -1,5 +1,7 @@
 """Deployments and Jobs: pods come, change, move and end as the object says."""
 
+from typing import Any
+
 import pytest
 
 from smarter.core.objects import DEPLOYMENT, JOB, KubernetesObject, ObjectKind, ObjectRef
@@ -10,7 +12,7 @@ from tests.contract.cluster.watching import await_condition, await_pod, await_po
 REPLICA_SET = ObjectKind("apps/v1", "ReplicaSet", "replicasets")
 
 
-def _with_image(namespace: str, image: str, **content: object) -> KubernetesObject:
+def _with_image(namespace: str, image: str, **content: Any) -> KubernetesObject:
     spec = bodies.pod_spec(bodies.container(image=image))
     return bodies.deployment(namespace, spec=spec, **content)
 
@@ -53,14 +55,13 @@ def test_status_of_a_deployment(backend: Backend, namespace: str) -> None:
         "readyReplicas": 2,
         "availableReplicas": 2,
     }
-    found = backend.eventually(
-        lambda: (
-            (body := _live(backend, namespace))
-            if bodies.condition_part(_live(backend, namespace), "Progressing", "reason") == "NewReplicaSetAvailable"
-            else None
-        ),
-        "the rollout is complete",
-    )
+
+    def finished() -> KubernetesObject | None:
+        found = _live(backend, namespace)
+        reason = bodies.condition_part(found, "Progressing", "reason")
+        return found if reason == "NewReplicaSetAvailable" else None
+
+    found = backend.eventually(finished, "the rollout is complete")
     assert bodies.condition(found, "Available") == "True"
     assert bodies.condition_part(found, "Available", "reason") == "MinimumReplicasAvailable"
 
