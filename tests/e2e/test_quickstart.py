@@ -6,7 +6,6 @@ Costs about a minute: it installs the packages, and starts the database, the que
 import json
 import os
 import shutil
-import stat
 import subprocess
 import sys
 import tempfile
@@ -14,6 +13,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,24 +48,32 @@ def checkout() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-def run(folder: Path, *command: str, timeout_seconds: int = LIMIT_SECONDS) -> Run:
+@pytest.fixture(scope="module")
+def first(checkout: Path) -> Run:
+    """The first run, for all tests but the one of the real control plane. It stays up; `checkout` ends it."""
+    return quickstart(checkout)
+
+
+def run(folder: Path, *command: str, timeout_seconds: int = LIMIT_SECONDS, state: Path | None = None) -> Run:
     """As a user would at a fresh shell: nothing of the tests' own servers is in the environment."""
     inherited = {name: value for name, value in os.environ.items() if name not in OURS}
     env = {name: value for name, value in inherited.items() if not name.startswith(("SMARTER_", "DJANGO_", "PYTEST_"))}
+    if state:
+        env["SMARTER_STATE_DIR"] = str(state)
     begun = time.monotonic()
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=timeout_seconds)
     return Run(done.returncode, done.stdout, done.stderr, time.monotonic() - begun)
 
 
-def quickstart(folder: Path, *arguments: str) -> Run:
-    done = run(folder, str(folder / "scripts" / "quickstart"), *arguments)
-    sys.stdout.write(f"quickstart {' '.join(arguments)}: {done.seconds:.1f} s\n")
+def quickstart(folder: Path, *arguments: str, state: Path | None = None) -> Run:
+    done = run(folder, str(folder / "scripts" / "quickstart"), *arguments, state=state)
+    sys.stdout.write(f"quickstart {' '.join(arguments)}: {done.seconds:.1f} s\n{done.err}")
     assert done.code == 0, done.err + done.out
     return done
 
 
-def smarter(folder: Path, *arguments: str) -> Run:
-    return run(Path("/"), str(folder / ".venv" / "bin" / "smarter"), *arguments)
+def smarter(folder: Path, *arguments: str, state: Path | None = None) -> Run:
+    return run(Path("/"), str(folder / ".venv" / "bin" / "smarter"), *arguments, state=state)
 
 
 def processes_of(folder: Path) -> dict[int, str]:
@@ -86,8 +94,8 @@ def screen(done: Run) -> dict[str, str]:
     return {line[:15].strip(): line[15:].strip() for line in done.out.splitlines() if line.strip()}
 
 
-def test_one_command_leads_to_an_active_host(checkout: Path) -> None:
-    shown = screen(quickstart(checkout))
+def test_one_command_leads_to_an_active_host(checkout: Path, first: Run) -> None:
+    shown = screen(first)
     assert shown["Host"].endswith("active")
     assert shown["Endpoint"].startswith("http")
     assert float(shown["Price"].split()[0].removeprefix("$")) > 0
@@ -97,58 +105,61 @@ def test_one_command_leads_to_an_active_host(checkout: Path) -> None:
     assert smarter(checkout, "status").code == 0
 
 
-def test_a_second_run_changes_nothing(checkout: Path) -> None:
-    quickstart(checkout)
+def test_a_second_run_changes_nothing(checkout: Path, first: Run) -> None:
     before = smarter(checkout, "status").out
-    host = json.loads(smarter(checkout, "get", "llmhosts", "-o", "json").out)
     shown = screen(quickstart(checkout))
-    assert shown["Host"].endswith("active")
+    assert shown["Host"] == screen(first)["Host"]
+    assert shown["API"] == screen(first)["API"]
     assert smarter(checkout, "status").out == before
-    again = json.loads(smarter(checkout, "get", "llmhosts", "-o", "json").out)
-    assert len(again["items"]) == len(host["items"]) == 1
+    assert len(hosts(checkout)) == 1
 
 
-def test_the_token_is_private_and_shown_nowhere(checkout: Path) -> None:
-    done = quickstart(checkout)
+def test_the_token_is_private_and_shown_nowhere(checkout: Path, first: Run) -> None:
     file = checkout / ".smarter" / "cli.json"
     token = json.loads(file.read_text())["token"]
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
     logs = "".join(path.read_text(errors="replace") for path in (checkout / ".smarter" / "logs").iterdir())
     arguments = "".join(processes_of(checkout).values())
-    files = [path for path in (checkout / ".smarter").iterdir() if path.is_file() and path.stat().st_size]
-    assert {path.name: oct(path.stat().st_mode & 0o077) for path in files} == {path.name: "0o0" for path in files}
     assert len(token) > 20
-    assert token not in done.out + done.err + logs + arguments
+    assert token not in first.out + first.err + logs + arguments
+    files = [path for path in (checkout / ".smarter").iterdir() if path.is_file() and path.stat().st_size]
+    assert file in files
+    assert {path.name: oct(path.stat().st_mode & 0o077) for path in files} == {path.name: "0o0" for path in files}
 
 
-def test_down_leaves_no_process_and_up_finds_the_data_again(checkout: Path) -> None:
-    quickstart(checkout)
+def test_down_leaves_no_process_and_up_finds_the_data_again(checkout: Path, first: Run) -> None:
+    address = screen(first)["API"]
     assert len(processes_of(checkout)) >= 5
     assert smarter(checkout, "down").code == 0
     assert processes_of(checkout) == {}
     assert smarter(checkout, "status").code == 8
     done = smarter(checkout, "up")
     assert done.code == 0, done.err
-    hosts = json.loads(smarter(checkout, "get", "llmhosts", "-o", "json").out)
-    assert len(hosts["items"]) == 1
-    assert smarter(checkout, "down").code == 0
-    assert processes_of(checkout) == {}
+    assert address in done.out
+    assert len(hosts(checkout)) == 1
+
+
+def hosts(checkout: Path) -> list[Any]:
+    found: list[Any] = json.loads(smarter(checkout, "get", "llmhosts", "-o", "json").out)["items"]
+    return found
 
 
 @pytest.mark.control_plane
-def test_the_same_on_a_real_control_plane(checkout: Path) -> None:
-    if run(checkout, str(checkout / "scripts" / "control_plane"), "build", timeout_seconds=1800).code == 3:
+def test_the_same_on_a_real_control_plane(checkout: Path, first: Run) -> None:
+    control_plane = str(checkout / "scripts" / "control_plane")
+    if run(checkout, control_plane, "build", timeout_seconds=1800).code == 3:
         pytest.skip("the programs of the control plane are not built and there is no Go 1.26 to build them")
-    smarter(checkout, "down")
-    shutil.rmtree(checkout / ".smarter")
-    shown = screen(quickstart(checkout, "--control-plane"))
-    assert shown["Host"].endswith("active")
-    assert "control plane" in shown["Cluster"]
-    kubeconfig = checkout / ".smarter" / "control-plane" / "admin.kubeconfig"
-    env = run(checkout, str(checkout / "scripts" / "control_plane"), "env", "--state", str(kubeconfig.parent)).out
-    listing = (
-        f"{env.strip()}; $KUBEBUILDER_ASSETS/kubectl get deployments -A -l app.kubernetes.io/managed-by=smarter -o name"
-    )
-    assert "deployment.apps/" in run(checkout, "sh", "-c", listing).out
-    assert smarter(checkout, "down").code == 0
-    assert processes_of(checkout) == {}
+    others = set(processes_of(checkout))
+    state = checkout / ".smarter" / "real"
+    try:
+        shown = screen(quickstart(checkout, "--control-plane", state=state))
+        assert shown["Host"].endswith("active")
+        assert "control plane" in shown["Cluster"]
+        assert shown["API"] != screen(first)["API"]
+        env = run(checkout, control_plane, "env", "--state", str(state / "control-plane")).out
+        kubectl = "$KUBEBUILDER_ASSETS/kubectl get deployments -A -l app.kubernetes.io/managed-by=smarter -o name"
+        assert "deployment.apps/" in run(checkout, "sh", "-c", f"{env.strip()}; {kubectl}").out
+        assert len(processes_of(checkout)) > len(others)
+    finally:
+        assert smarter(checkout, "down", state=state).code == 0
+    # What runs in the other state directory goes on.
+    assert set(processes_of(checkout)) == others

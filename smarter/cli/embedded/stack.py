@@ -19,7 +19,7 @@ from smarter.core.errors import PermanentError
 
 Report = Callable[[str], None]
 
-READY_SECONDS = 90.0
+READY_SECONDS = 180.0  # Generous for a busy machine: a process that ends is told at once.
 
 
 @dataclass(frozen=True)
