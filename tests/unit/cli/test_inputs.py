@@ -32,7 +32,7 @@ def test_one_file_is_not_touched(tmp_path: Path) -> None:
         ("a: 1", "b: 2"),
         ("---\na: 1\n---\n", "---\nb: 2\n"),
         ("\ufeffa: 1\n", "\ufeffb: 2\n"),
-        ('{\n\t"a": 1\n}', '{\t"b":\t2}'),
+        ('{\n\t"a": 1\n}', '\t{"b":\t2}'),
         ('{"a": 1}', "b: 2\n"),
         ("# only\na: 1\n...\n", "b: 2\n"),
         ("a: 1\r\n", "b: 2\r\n"),

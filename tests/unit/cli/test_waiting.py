@@ -135,6 +135,12 @@ def test_a_long_wait_gives_a_sign_of_life(run: Run, server: FakeServer, clock: F
     assert [line.split("]")[0] for line in done.err.splitlines()[:-1]] == ["[   0s", "[  30s", "[  60s", "[  90s"]
 
 
+def test_a_long_wait_is_silent_when_asked_to_be(run: Run, server: FakeServer, clock: FakeClock) -> None:
+    server.states["h"] = [status("pending", "no GPU is free")]
+    done = run("wait", "llmhost", "h", "--timeout", "100s", "-q")
+    assert done.err == "error: Not active after 100s. llmhost/h pending: no GPU is free\n"
+
+
 def test_something_that_cannot_be_deployed_is_active_when_it_exists(run: Run, server: FakeServer) -> None:
     server.states["hub"] = [{}]
     assert run("wait", "secret", "hub").code == 0
