@@ -190,5 +190,5 @@ def version() -> str:
     try:
         return importlib.metadata.version("smarter")
     except importlib.metadata.PackageNotFoundError:
-        # A checkout that was set up by scripts/bootstrap has no metadata.
-        return "0.1.0"
+        # Run from a copy that nobody has installed.
+        return "unknown"
