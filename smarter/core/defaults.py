@@ -17,7 +17,8 @@ def filled(model: Model) -> Model:
     """The same, with defaults in place of None, and with every optional block that can stand empty. What the document
     itself named is still told by `model_fields_set`."""
     values = {name: _value(getattr(model, name), default, block) for name, default, block in _fields(type(model))}
-    return type(model).model_construct(_fields_set=set(model.model_fields_set), **values)
+    said = {name for name in model.model_fields_set if getattr(model, name) is not None}
+    return type(model).model_construct(_fields_set=said, **values)
 
 
 def _value(value: object, default: object, block: type[BaseModel] | None) -> object:
