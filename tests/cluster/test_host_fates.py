@@ -59,7 +59,6 @@ def test_an_evicted_pod_is_billed_to_its_end_and_replaced(world: RealWorld, monk
     closed = intervals.filter(pod_uid=evicted[0], period__endswith__isnull=False)
     world.until(closed.exists, "the time of the evicted pod is over")
     world.until(lambda: intervals.exclude(pod_uid=evicted[0]).exists(), "another pod takes over")
-    assert world.host().state.ready is False or world.host().state.phase == "active"
 
 
 def evicted_uids(world: RealWorld) -> list[str]:

@@ -47,6 +47,10 @@ class Oracle:
         found = {uid: None for uid, _, body in self._bodies("Deployment") if _owner(body) == str(owner)}
         return list(found)
 
+    def versions_of(self, owner: object) -> int:
+        """How often the Deployments of a resource were written, by whomever."""
+        return len([body for _, _, body in self._bodies("Deployment") if _owner(body) == str(owner)])
+
     def images_ever(self, owner: object) -> list[str]:
         """The image of each version of the Deployment of a resource, without repetition."""
         images: list[str] = []

@@ -36,16 +36,23 @@ AFTER = {
 """Functions of the loop after which a worker may stop and wait for its end; `saving` is before the last."""
 
 
-def stall(point: str, mark: Path) -> None:
-    """Leaves `mark` behind when the point is reached."""
+def stall(point: str, mark: Path, seconds: float) -> None:
+    """Leaves `mark` behind when the point is reached, and another one when the work goes on."""
+
+    def wait() -> None:
+        mark.touch()
+        time.sleep(seconds)
+        mark.with_suffix(".woken").touch()
+
     name = "save" if point == "saving" else AFTER[point]
     original: Callable[..., Any] = getattr(loop, name)
 
     def stalling(*arguments: Any, **named: Any) -> Any:
-        answer = None if point == "saving" else original(*arguments, **named)
-        if point != "claimed" or answer is not None:
-            mark.touch()
-            time.sleep(STALL_SECONDS)
+        if point == "saving":
+            wait()
+        answer = original(*arguments, **named)
+        if point not in {"saving", "claimed"} or (point == "claimed" and answer is not None):
+            wait()
         return answer
 
     setattr(loop, name, stalling)
@@ -57,7 +64,7 @@ def work(order: dict[str, Any], parent: int) -> None:
     settings.SMARTER.lease_seconds = order["lease_seconds"]
     only = order.get("only")
     if order.get("stall"):
-        stall(order["stall"], Path(order["mark"]))
+        stall(order["stall"], Path(order["mark"]), order.get("stall_seconds", STALL_SECONDS))
     connection.ensure_connection()
     while os.getppid() == parent:
         while loop.reconcile(only) is not None:
