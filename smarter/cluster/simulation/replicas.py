@@ -33,8 +33,9 @@ def reconcile_replica_set(world: World, replica_set: KubernetesObject) -> None:
             world.warn(replica_set, "FailedCreate", f"Error creating: {failure}")
             world.wake(replica_set, "retry", world.pace.retry)
             break
-    for pod in sorted(pods, key=_worth)[: max(len(pods) - wanted, 0)]:
-        delete_object(world, pod)
+    if len(pods) > wanted:
+        for pod in sorted(pods, key=_worth)[: len(pods) - wanted]:
+            delete_object(world, pod)
     _report(world, replica_set, active_pods(world, replica_set), failure)
     if wanted == 0:
         # A Deployment that recreates waits for the last old pod to be gone, which changes no count here.

@@ -184,8 +184,8 @@ class World:
             write_meta(self.connection, "version", str(self._version))
 
     def _bodies(self, where: str, *values: str) -> list[KubernetesObject]:
-        """In the order in which they were made."""
-        query = f"SELECT body FROM objects WHERE {where} ORDER BY rowid"  # noqa: S608 - `where` is a text of this class
+        """In the order in which they were made. The plus sign keeps SQLite from reading the table in that order."""
+        query = f"SELECT body FROM objects WHERE {where} ORDER BY +rowid"  # noqa: S608 - `where` is a text of this class
         rows = self.connection.execute(query, values)
         return [orjson.loads(body) for (body,) in rows]
 

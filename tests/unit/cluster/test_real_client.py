@@ -216,9 +216,7 @@ def test_list_that_expires_for_ever(server: Server, cluster: KubernetesCluster) 
     assert len(server.seen) == 6
 
 
-def test_answer_that_is_too_large(
-    server: Server, cluster: KubernetesCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_answer_that_is_too_large(server: Server, cluster: KubernetesCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     server.reply = lambda handler: handler.send(200, b"{" + b" " * (33 * 1024 * 1024) + b"}")
     with pytest.raises(PermanentError) as raised:
         cluster.list(POD)
@@ -259,9 +257,7 @@ def test_connection_that_breaks(server: Server, cluster: KubernetesCluster) -> N
     assert len(server.seen) == 1, "a write whose answer is lost is not sent again unasked"
 
 
-def test_server_that_says_nothing(
-    server: Server, cluster: KubernetesCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_server_that_says_nothing(server: Server, cluster: KubernetesCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transport, "READ_TIMEOUT_SECONDS", 0.2)
     release = threading.Event()
     server.reply = lambda handler: (release.wait(5), None)[1]
@@ -362,9 +358,7 @@ def _over_tls(server: Server, folder: Path, certificate: str, key: str, client_a
     server.socket = context.wrap_socket(server.socket, server_side=True)
 
 
-def test_client_certificate_leaves_no_file(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_client_certificate_leaves_no_file(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     certificate, key = certificates.self_signed("server")
     mine, my_key = certificates.self_signed("client")
     _over_tls(server, tmp_path, certificate, key, mine)

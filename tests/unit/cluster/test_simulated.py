@@ -83,7 +83,7 @@ def test_looking_often_changes_nothing(tmp_path: Path) -> None:
             _pods(cluster)
         return [pod["status"]["containerStatuses"][0]["restartCount"] for pod in _pods(cluster)]
 
-    assert life(60) == life(0.5) == [4]
+    assert life(60) == life(0.5) == [3]
 
 
 def test_the_moved_clock_is_the_clock_of_all(cluster: SimulatedCluster, clock: Clock, tmp_path: Path) -> None:
@@ -98,9 +98,9 @@ def test_endless_fates_stay_bounded(cluster: SimulatedCluster, clock: Clock) -> 
     """Three days in which a pod would be evicted every few seconds."""
     cluster.apply(bodies.deployment(SPACE, fate="evicted", delay="1s"))
     clock.pass_seconds(3 * 24 * 3600)
-    began = time.monotonic()
+    began = time.process_time()
     assert 10 < len(_pods(cluster)) < 1000
-    assert time.monotonic() - began < 20
+    assert time.process_time() - began < 10
 
 
 def test_back_off_grows(cluster: SimulatedCluster, clock: Clock) -> None:
@@ -266,7 +266,9 @@ def test_processes_share_the_file(tmp_path: Path) -> None:
         worker.join()
     assert [worker.exitcode for worker in workers] == [0, 0, 0]
     found = cluster.list(CONFIG_MAP, namespace=SPACE)
-    assert len([body for body in found if "-" in body["metadata"]["name"] and body["metadata"]["name"][0] in "abc"]) == 60
+    assert (
+        len([body for body in found if "-" in body["metadata"]["name"] and body["metadata"]["name"][0] in "abc"]) == 60
+    )
     versions = [int(body["metadata"]["resourceVersion"]) for body in found]
     assert len(set(versions)) == len(versions), "no version is given twice"
     assert len([one for one in cluster.request_log() if one.verb == "apply" and one.name != SPACE]) == 120
@@ -328,16 +330,16 @@ def test_failed_work_is_taken_back(tmp_path: Path) -> None:
 
 
 def test_five_thousand_pods_are_listed_within_a_second(tmp_path: Path) -> None:
-    """Costs some seconds to fill; the figure is the goal of the simulation, with room for a busy machine."""
+    """Costs some seconds to fill. Measured in processor time, which a busy machine does not lengthen."""
     cluster = open_simulated(tmp_path / "large.sqlite")
     cluster.apply(bodies.namespace(SPACE))
     for number in range(10):
         cluster.apply(bodies.deployment(SPACE, f"host-{number}", replicas=500))
     cluster.pass_time(5)
-    began = time.perf_counter()
+    began = time.process_time()
     pods = cluster.list(POD, label_selector="app")
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     assert len(pods) == 5000
     assert {pod["status"]["phase"] for pod in pods} == {"Running"}
-    assert seconds < 3
+    assert seconds < 1
     assert cluster.get(ObjectRef(NAMESPACE, "", SPACE)) is not None
