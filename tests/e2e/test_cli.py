@@ -52,7 +52,7 @@ def execute(state: Path, *command: str, stdin: str = "", **extra: str) -> Result
     env = {name: value for name, value in known.items() if not name.startswith(("SMARTER_", "DJANGO_", "PYTEST_"))}
     env |= {"SMARTER_STATE_DIR": str(state), "XDG_CONFIG_HOME": str(state / "config"), "PYTHONPATH": str(ROOT), **extra}
     done = subprocess.run(
-        [sys.executable, "-P", *command], cwd=state, env=env, input=stdin, capture_output=True, text=True, timeout=300
+        [sys.executable, "-P", *command], cwd=state, env=env, input=stdin, capture_output=True, text=True, timeout=600
     )
     return Result(done.returncode, done.stdout, done.stderr)
 
@@ -199,6 +199,21 @@ def test_waiting_has_an_end(smarter: Smarter, example: str) -> None:
     assert "Not active after 2s" in done.err
     assert smarter("apply", "-f", "-", "--wait", "1m", stdin=named(example, "idle")).code == 2
     assert smarter("delete", "llmhost/idle", "--yes", "--wait", "1m").code == 0
+
+
+def test_a_new_key_is_shown_once_and_works(smarter: Smarter) -> None:
+    manifest = yaml.safe_load(smarter("example", "smarterauthtoken").out)
+    manifest["spec"]["config"]["username"] = smarter("whoami", "-o", "json").json["username"]
+    text = yaml.safe_dump(manifest)
+    made = smarter("apply", "-f", "-", stdin=text)
+    assert made.code == 0, made.err
+    token = made.out.splitlines()[1].split(": ")[1]
+    assert smarter("whoami", SMARTER_TOKEN=token).code == 0
+    again = smarter("apply", "-f", "-", "-v", stdin=text)
+    assert again.out == f"SmarterAuthToken/{manifest['metadata']['name']} unchanged\n"
+    assert token not in again.err + smarter("get", "smarterauthtokens", "-o", "json").out
+    assert smarter("delete", "-f", "-", "--yes", stdin=text).code == 0
+    assert smarter("whoami", SMARTER_TOKEN=token).code == 3
 
 
 def test_logging_in_by_hand(smarter: Smarter, state: Path) -> None:
