@@ -16,6 +16,8 @@ GIB = 2**30
 _RESERVED_CPU_MILLIS = 500
 _RESERVED_MEMORY_BYTES = 3 * GIB // 2
 _SHARE_STEP = Decimal("0.0001")
+_NO_GPUS = "it has no GPUs"
+_MOST_REASONS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,11 @@ class Choice:
 
     @property
     def why_not(self) -> str:
-        return "; ".join(f"{name}: {reason}" for name, reason in self.reasons)
+        """Node types that lack GPUs altogether come last, and of a long list only the beginning is told."""
+        ordered = sorted(self.reasons, key=lambda entry: _NO_GPUS in entry[1])
+        told = [f"{name}: {reason}" for name, reason in ordered[:_MOST_REASONS]]
+        more = len(ordered) - len(told)
+        return "; ".join([*told, f"and {more} more" if more else ""]).removesuffix("; ")
 
 
 def allocatable_cpu_millis(compute: ComputeFact) -> int:
@@ -54,7 +60,7 @@ def misfit(need: Need, compute: ComputeFact) -> str | None:
     if need.gpu_count == 0 and compute.gpu_count > 0:
         reasons.append("its nodes are for pods with GPUs, and gpuCount is 0")
     if need.gpu_count > 0 and compute.gpu_count == 0:
-        reasons.append("it has no GPUs")
+        reasons.append(_NO_GPUS)
     elif need.gpu_count > 0 and compute.gpu_resource != need.gpu_resource:
         reasons.append(f"its GPUs are {compute.gpu_resource}, not {need.gpu_resource}")
     elif need.gpu_count > compute.gpu_count:

@@ -194,6 +194,8 @@ ERRORS: list[Row] = [
      {"resources.serviceAccountName": None}),
     ("T24", VLLM, {"resources.gpuResource": "cpu"}, "spec.resources.gpuResource", "error",
      {"resources.gpuResource": "nvidia.com/gpu"}),
+    ("T24 empty", VLLM, {"resources.gpuResource": ""}, "spec.resources.gpuResource", "error",
+     {"resources.gpuResource": None}),
     ("T24 device", VLLM, {"resources.gpuResource": "devices.kubevirt.io/kvm", "engine.image": "e.com/a:1"},
      "spec.resources", "error", {"resources.gpuResource": "nvidia.com/gpu"}),
 ]  # fmt: skip

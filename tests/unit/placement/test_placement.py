@@ -58,6 +58,14 @@ def test_all_reasons_are_told() -> None:
         assert words in choice.why_not
 
 
+def test_a_long_list_is_cut() -> None:
+    computes = [compute(f"n{number:02}") for number in range(30)] + [compute("z", **GPU)]
+    choice = choose(Need(1000, GIB, 2), computes)
+    assert choice.why_not.startswith("z: it has 1 GPU")
+    assert choice.why_not.endswith("and 23 more")
+    assert len(choice.why_not) < 400
+
+
 def test_the_cheapest_that_fits() -> None:
     computes = [
         compute("dear", price_per_hour=Decimal(3)),

@@ -43,7 +43,7 @@ def quantity_problems(spec: Any) -> list[Problem]:
         except ValueError as fault:
             words = str(fault)
             problems.append(Problem("quantity", path, f"{words[0].upper()}{words[1:]}."))
-    if not problems and spec.resources.gpuResource and not _GPU_RESOURCE.fullmatch(spec.resources.gpuResource):
+    if not _GPU_RESOURCE.fullmatch(spec.resources.gpuResource):
         words = "This is not the name of an extended resource such as nvidia.com/gpu."
         problems.append(Problem("gpu_resource", f"{_PATH}.gpuResource", words))
     return problems
