@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 TIMEOUT_SECONDS = 60
 RETRIES = 1
+AGAIN = 20
 
 
 class BenchError(Exception):
@@ -28,6 +29,8 @@ class Call:
     body: bytes | None = None
     content_type: str = "application/json"
     expect: frozenset[int] = frozenset({200, 201})
+    again: frozenset[int] = frozenset()
+    """Statuses that mean: the same once more."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,10 @@ class Connection:
     def send(self, call: Call) -> bytes:
         """The body of the answer. BenchError for another status."""
         status, body = self.exchange(call)
+        for _ in range(AGAIN):
+            if status not in call.again:
+                break
+            status, body = self.exchange(call)
         if status not in call.expect:
             text = body[:400].decode(errors="replace")
             raise BenchError(f"{self.target.name}: {call.method} {call.path}: HTTP {status}: {text}")

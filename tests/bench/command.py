@@ -8,6 +8,7 @@ import shutil
 import signal
 import sys
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,8 @@ def main(arguments: list[str]) -> int:
     folder = CHECKOUT / ".smarter" / "bench"
     began = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     try:
-        rows = _run(folder / f"run-{os.getpid()}", QUICK if options.quick else Sizes(), options.part or PARTS)
+        sizes = QUICK if options.quick else Sizes()
+        rows, whole = _run(folder / f"run-{os.getpid()}", sizes, options.part or PARTS)
     except (BenchError, PermanentError) as error:
         sys.stderr.write(f"bench: {error}\n")
         return 1
@@ -56,7 +58,7 @@ def main(arguments: list[str]) -> int:
     say(f"stored in {file}")
     if older:
         sys.stdout.write(f"\nAgainst {options.compare}:\n{figures.comparison(rows, older['rows'])}\n")
-    return 0
+    return 0 if whole else 1
 
 
 def _interrupt(_number: int, _frame: object) -> None:
@@ -75,26 +77,30 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(folder: Path, sizes: Sizes, parts: tuple[str, ...]) -> list[Row]:
+def _run(folder: Path, sizes: Sizes, parts: Sequence[str]) -> tuple[list[Row], bool]:
+    """The rows, and whether every part could be measured. One that could not leaves the others their figures."""
+    rows: list[Row] = []
+    whole = True
     with running(folder) as world:
-        return _measure(world, sizes, parts)
+        for name, part in _parts(world, sizes).items():
+            try:
+                rows += part() if name in parts else []
+            except (BenchError, OSError) as error:
+                say(f"{name} could not be measured: {error}")
+                whole = False
+    return rows, whole
 
 
-def _measure(world: World, sizes: Sizes, parts: tuple[str, ...]) -> list[Row]:
+def _parts(world: World, sizes: Sizes) -> dict[str, Callable[[], list[Row]]]:
     """Observe comes last: it stops the workers and fills the cluster."""
     writer, reader, follower, observed, *bursts = world.accounts(4 + sizes.burst_rounds)
-    rows: list[Row] = []
-    if "latency" in parts:
-        rows += latency.measure(world, writer, reader, rounds=sizes.rounds, size=sizes.requests)
-    if "statements" in parts:
-        rows += _statements(world, reader.target.token)
-    if "burst" in parts:
-        rows += burst.measure(world, bursts, hosts=sizes.burst_hosts)
-    if "follow" in parts:
-        rows += follow.measure(world, follower, hosts=sizes.follow_hosts)
-    if "observe" in parts:
-        rows += passes.measure(world, observed, sizes=sizes.pods)
-    return rows
+    return {
+        "latency": lambda: latency.measure(world, writer, reader, rounds=sizes.rounds, size=sizes.requests),
+        "statements": lambda: _statements(world, reader.target.token),
+        "burst": lambda: burst.measure(world, bursts, hosts=sizes.burst_hosts),
+        "follow": lambda: follow.measure(world, follower, hosts=sizes.follow_hosts),
+        "observe": lambda: passes.measure(world, observed, sizes=sizes.pods),
+    }
 
 
 def _statements(world: World, token: str) -> list[Row]:

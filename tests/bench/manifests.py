@@ -107,6 +107,7 @@ def rendered(account: str, names: list[str]) -> tuple[list[KubernetesObject], li
 
 
 def server_side_apply(body: KubernetesObject) -> Call:
+    """Sent again on 409: many creates at once make the server's own write of the namespace's quota collide."""
     kind = kind_of(body)
     path = collection_path(kind, body["metadata"].get("namespace", ""))
     return Call(
@@ -114,6 +115,7 @@ def server_side_apply(body: KubernetesObject) -> Call:
         f"{path}/{body['metadata']['name']}?{APPLY_QUERY}",
         json.dumps(body).encode(),
         "application/apply-patch+yaml",
+        again=frozenset({409}),
     )
 
 

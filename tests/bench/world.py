@@ -53,7 +53,7 @@ class World:
         """A step with Smarter's own code, in a process of its own; its answer is one line of JSON."""
         done = subprocess.run(
             [sys.executable, "-c", INSIDE, verb, *arguments],
-            env=self.stack.env,
+            env={**self.stack.env, "SMARTER_LOG_LEVEL": "WARNING"},
             cwd=CHECKOUT,
             stdout=subprocess.PIPE,
             text=True,
