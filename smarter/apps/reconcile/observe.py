@@ -68,10 +68,11 @@ def observe(cluster_id: int | None = None) -> int | None:
 
 def _pause(moving: bool, spent_seconds: float) -> float:
     """From the end of one pass to the next, so that passes begin a poll apart. A little less, because beat asks once in
-    a poll what is due: what fell due just after it asked would be found a whole poll later."""
+    a poll what is due: what fell due just after it asked would be found a whole poll later. A pass that takes long is
+    followed by a pause of the same length, so that looking never takes more than half of one worker."""
     fast = settings.SMARTER.poll_fast_seconds
     wanted = fast if moving else settings.SMARTER.poll_slow_seconds
-    return max(wanted - fast / 4 - spent_seconds, fast / 4)
+    return max(wanted - fast / 4 - spent_seconds, fast / 4, spent_seconds)
 
 
 def _pass(row: ClusterRow, held: Watch, now: datetime) -> tuple[bool, datetime | None]:

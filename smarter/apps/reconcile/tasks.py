@@ -17,6 +17,8 @@ from smarter.apps.reconcile.observe import observe
 DRAIN_SECONDS = 10.0
 HINT_SECONDS = 0.5
 """Short, so that the observation of clusters gets its turn while hints come in."""
+BEAT_SECONDS = 1.0
+_beaten_at: float | None = None
 
 
 @shared_task(name="smarter.reconcile.hint")
@@ -49,5 +51,11 @@ def _drain(seconds: float) -> None:
 
 
 def _beat() -> None:
-    """Proof of work done: written after it, by the process that did it."""
+    """Proof of work done: written after it, by the process that did it. Not more than once a second, because a burst of
+    hints would otherwise write it hundreds of times."""
+    global _beaten_at
+    now = time.monotonic()
+    if _beaten_at is not None and now - _beaten_at < BEAT_SECONDS:
+        return
     WorkerHeartbeat.objects.update_or_create(worker=WORKER, defaults={"seen_at": timezone.now()})
+    _beaten_at = now

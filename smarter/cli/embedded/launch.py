@@ -88,7 +88,8 @@ def _arguments(name: str) -> list[str]:
             "--max-requests", "10000", "--max-requests-jitter", "1000",
         ]  # fmt: skip
     if name == "worker":
-        return [*celery, "worker", "--concurrency", "2", "--loglevel", "INFO", "--without-gossip", "--without-mingle"]
+        # More than there are processors: a deploy mostly waits for the cluster and for the disk.
+        return [*celery, "worker", "--concurrency", "4", "--loglevel", "INFO", "--without-gossip", "--without-mingle"]
     return [*celery, "beat", "--loglevel", "INFO", "--schedule", "schedule"]
 
 
