@@ -4,9 +4,11 @@ The cost of a pass is the lists and the resources that changed since the last on
 Tasks call it for clusters that are due.
 """
 
+import gc
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
@@ -58,12 +60,26 @@ def observe(cluster_id: int | None = None) -> int | None:
     row = ClusterRow.all_accounts.select_related("account", "kubeconfig_secret").get(pk=held.cluster_id)
     now, began = timezone.now(), time.monotonic()
     try:
-        moving, info_at = _pass(row, held, now)
+        with _collector_paused():
+            moving, info_at = _pass(row, held, now)
     except (TemporaryError, PermanentError) as error:
         _unreachable(row, held, error.message, now)
         return held.cluster_id
     release(held, seconds=_pause(moving, time.monotonic() - began), fail_count=0, info_at=info_at, observed_at=now)
     return held.cluster_id
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Thousands of objects are read and all of them are kept until the end of the pass, while Python's collector would
+    walk through them again and again in search of garbage: two thirds of the time of reading 5,000 pods."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
 
 
 def _pause(moving: bool, spent_seconds: float) -> float:
