@@ -120,12 +120,17 @@ FAILURES = [
 
 @pytest.mark.parametrize(("code", "body", "error", "reason"), FAILURES, ids=[f"{one[0]} {one[3]}" for one in FAILURES])
 def test_statuses(
-    server: Server, cluster: KubernetesCluster, code: int, body: Any, error: type[Exception], reason: str
+    server: Server,
+    cluster: KubernetesCluster,
+    code: int,
+    body: Any,
+    error: type[TemporaryError | PermanentError],
+    reason: str,
 ) -> None:
     server.reply = lambda handler: handler.send(code, body, Location="http://127.0.0.1:1/elsewhere")
     with pytest.raises(error) as raised:
         cluster.apply(BODY)
-    assert raised.value.reason == reason  # type: ignore[attr-defined] # both errors of the port have it
+    assert raised.value.reason == reason
     assert "settings" in str(raised.value)
     assert len(server.seen) == 1, "nothing is tried twice behind the caller's back, and no redirect is followed"
 
@@ -321,7 +326,7 @@ def test_logs_are_asked_for_in_bounds(server: Server, cluster: KubernetesCluster
 def test_features_and_nodes(server: Server, cluster: KubernetesCluster) -> None:
     groups = ["apps", "cert-manager.io", "gateway.networking.k8s.io", "inference.networking.k8s.io", "keda.sh"]
     groups += ["serving.kserve.io", "kaito.sh"]
-    answers = {
+    answers: dict[str, dict[str, Any]] = {
         "/version": {"gitVersion": "v1.36.1"},
         "/apis": {"groups": [{"name": name} for name in groups]},
         "/api/v1/nodes": _status(403, "nodes is forbidden"),
@@ -329,7 +334,7 @@ def test_features_and_nodes(server: Server, cluster: KubernetesCluster) -> None:
 
     def reply(handler: Handler) -> None:
         body = answers[urlsplit(handler.path).path]
-        handler.send(int(body.get("code", 200)), body)  # type: ignore[call-overload] # the codes above are numbers
+        handler.send(int(body.get("code", 200)), body)
 
     server.reply = reply
     info = cluster.info()
