@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
+from smarter.cli import embedded
 from smarter.cluster.simulated import Fault, open_simulated
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,6 +71,7 @@ def state() -> Iterator[Path]:
             yield folder
         finally:
             execute(folder, "-c", PROGRAM, "down")
+            embedded.remove_services(folder)
 
 
 @pytest.fixture
