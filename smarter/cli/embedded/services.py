@@ -38,8 +38,10 @@ def start_services(state_dir: Path, *, fast: bool = False) -> Services:
 def start_locked(state_dir: Path, *, fast: bool = False, wanted: frozenset[str] = BOTH) -> Services:
     """The same for a caller that already holds the lock. The address of a server that is not wanted stays empty."""
     current = state.load(state_dir)
-    user = programs.server_account()
+    user = programs.server_account() if wanted else None
     state.prepare(state_dir, user)
+    if not wanted:
+        return Services("", "")
     home = _home(state_dir, current, user)
     user = _account_for(home, user)
     for name in BOTH:

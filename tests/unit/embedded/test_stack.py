@@ -201,4 +201,6 @@ def test_given_addresses_are_used_and_nothing_is_started_for_them(
     assert prepared.env["BROKER_URL"] == services.broker_url
     assert pids(state_dir) == {}
     assert [found.name for found in stack.status(state_dir)] == list(launch.NAMES)
-    assert not (state_dir / "postgres").exists()
+    # Not even the place for their files is made, and so their packages need not be installed.
+    assert state.load(state_dir).home == ""
+    assert not state.system_home(state_dir).exists()
