@@ -1,0 +1,121 @@
+"""One host through the HTTP API of the whole stack: web, worker and beat as processes, on the simulated cluster.
+
+The stack is started once for the file, which costs about half a minute.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from smarter.cli import embedded
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "docs" / "examples" / "02-llm-host-gpu.yaml"
+NAME = "qwen3_8b"
+PROGRAM = "from smarter.cli.main import app; app(prog_name='smarter')"
+PATIENCE_SECONDS = 120.0
+OURS = ("DATABASE_URL", "BROKER_URL", "KUBECONFIG")
+
+pytestmark = [pytest.mark.services, pytest.mark.xdist_group("host")]
+
+
+@dataclass(frozen=True)
+class Api:
+    client: httpx.Client
+
+    def get(self, path: str = "") -> dict[str, Any]:
+        answer = self.client.get(f"/api/v1/llmhosts/{NAME}{path}")
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    def post(self, path: str, content: bytes = b"") -> dict[str, Any]:
+        answer = self.client.post(f"/api/v1{path}", content=content, headers={"Content-Type": "application/yaml"})
+        assert answer.status_code in {200, 201, 202}, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    def status(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.get()["status"]
+        return found
+
+    def until(self, check: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not check():
+            assert time.monotonic() < deadline, f"not after {PATIENCE_SECONDS:.0f} s: {what}"
+            time.sleep(0.3)
+
+
+def execute(state: Path, *command: str) -> None:
+    """As at a fresh shell: the tests' own servers are not in the environment."""
+    known = {name: value for name, value in os.environ.items() if name not in OURS}
+    env = {name: value for name, value in known.items() if not name.startswith(("SMARTER_", "DJANGO_", "PYTEST_"))}
+    env |= {"SMARTER_STATE_DIR": str(state), "XDG_CONFIG_HOME": str(state / "config"), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-P", *command], cwd=state, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def api() -> Iterator[Api]:
+    with tempfile.TemporaryDirectory(prefix="host-e2e-") as name:
+        folder = Path(name) / "state"
+        folder.mkdir()
+        Path(name).chmod(0o755)
+        try:
+            execute(folder, "-m", "smarter.cli.quickstart", "--no-deploy")
+            login = json.loads((folder / "cli.json").read_text())
+            headers = {"Authorization": f"Bearer {login['token']}"}
+            with httpx.Client(base_url=login["server"], headers=headers, timeout=20, trust_env=False) as client:
+                yield Api(client)
+        finally:
+            execute(folder, "-c", PROGRAM, "down")
+            embedded.remove_services(folder)
+
+
+def test_a_host_from_its_manifest_to_nothing(api: Api) -> None:
+    applied = api.post("/apply?deploy=true", EXAMPLE.read_bytes())
+    result = applied["results"][0]
+    assert (result["action"], result["name"]) == ("created", NAME)
+    assert float(result["cost"]["perHour"] if "cost" in result else result["pricePerHour"]) > 0
+
+    api.until(lambda: api.status().get("hostStatus") == "active", "active")
+    api.until(lambda: api.status()["conditions"][0]["type"] == "Ready", "conditions")
+    status = api.status()
+    assert status["readyReplicas"] == 1
+    assert status["endpoint"].endswith("/v1")
+    assert float(status["pricePerHour"]) > 0
+
+    live = api.get("/objects")["live"]
+    kinds = {body["kind"] for body in live}
+    assert {"Secret", "PersistentVolumeClaim", "Deployment", "Service", "Ingress", "Certificate", "Pod"} <= kinds
+    assert "put-the-token-here" not in json.dumps(live)
+    assert len(api.get("/logs?tailLines=5")["logs"].splitlines()) >= 1
+    reasons = {event["reason"] for event in api.get("/events")["items"]}
+    assert {"Launched", "StatusChanged"} <= reasons
+    api.until(lambda: api.status()["estimatedCost"] > 0, "money is counted")
+    assert api.status()["uptimeHours"] > 0
+
+    again = api.post("/apply?deploy=true", EXAMPLE.read_bytes())
+    assert again["results"][0]["action"] == "unchanged"
+
+    api.post(f"/llmhosts/{NAME}/undeploy")
+    api.until(lambda: api.status()["hostStatus"] == "inactive" and len(api.get("/objects")["live"]) == 1, "inactive")
+    assert [body["kind"] for body in api.get("/objects")["live"]] == ["PersistentVolumeClaim"]
+    cost = api.status()["estimatedCost"]
+    time.sleep(2)
+    assert api.status()["estimatedCost"] == cost > 0
+
+    gone = api.client.delete(f"/api/v1/llmhosts/{NAME}")
+    assert gone.status_code in {200, 202, 204}, gone.text
+    api.until(lambda: api.client.get(f"/api/v1/llmhosts/{NAME}").status_code == 404, "deleted")
+    assert "Deleted" in {event["reason"] for event in api.get("/events")["items"]}
