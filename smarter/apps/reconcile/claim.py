@@ -10,7 +10,7 @@ import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -79,15 +79,27 @@ def extend(held: Claim) -> bool:
         return bool(cursor.rowcount)
 
 
-def keeper(held: Claim) -> Callable[[], bool]:
+def mark_touched(held: Claim) -> bool:
+    """Notes, before the first write to a cluster, that objects may exist there; renews the lease in the same statement.
+    False: the lease is lost."""
+    rows = ResourceState.objects.filter(pk=held.resource_id, lease_token=held.token, lease_until__gt=Now())
+    return bool(rows.update(touched=True, lease_until=Now() + timedelta(seconds=settings.SMARTER.lease_seconds)))
+
+
+def clock() -> float:
+    """Seconds of a clock that goes on while this process is stopped."""
+    return time.clock_gettime(_CLOCK)
+
+
+def keeper(held: Claim, renewed_at: float = -math.inf) -> Callable[[], bool]:
     """Answers before each write whether the lease is still held, and keeps it. The database is asked the first time and
     then once in a third of the lease, since a lease that was just renewed cannot be taken: every question is a commit,
-    and those were a third of the time of a deploy. The clock is one that goes on while the process is stopped."""
-    asked = -math.inf
+    and those were a third of the time of a deploy. `renewed_at` is a time of `clock` before the last renewal."""
+    asked = renewed_at
 
     def still_mine() -> bool:
         nonlocal asked
-        now = time.clock_gettime(_CLOCK)
+        now = clock()
         if now - asked < settings.SMARTER.lease_seconds / 3:
             return True
         if not extend(held):

@@ -5,6 +5,8 @@ finished run. It never waits for anything to become ready: it returns, and the r
 tasks call it with an id, and so do tests, without Celery.
 """
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,12 +14,11 @@ from typing import Any
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models.functions import Now
 from django.utils import timezone
 
 from smarter.apps.costs.services import open_pods
 from smarter.apps.reconcile import finish, namespaces, usage, watch
-from smarter.apps.reconcile.claim import Claim, claim, keeper, save
+from smarter.apps.reconcile.claim import Claim, claim, clock, keeper, mark_touched, save
 from smarter.apps.reconcile.gather import Gathered, gather, kind_and_manifest
 from smarter.apps.reconcile.outcome import (
     PERMANENT_RETRY_SECONDS,
@@ -96,8 +97,8 @@ def _look(held: Claim, state: ResourceState, now: datetime) -> Look:
     steps = _plan(found, live)
     _remember_place(found)
     if not steps.empty:
-        _mark_touched(held, state)
-        _apply(held, found, steps, live)
+        renewed_at = _mark_touched(held, state)
+        _apply(found, steps, live, keeper(held, renewed_at))
     _record_usage(found, live)
     return _observed(found, live, steps, now)
 
@@ -132,22 +133,24 @@ def _remember_place(found: Gathered) -> None:
         Resource.all_accounts.filter(pk=resource.pk, generation=resource.generation).update(placed_on=name)
 
 
-def _mark_touched(held: Claim, state: ResourceState) -> None:
-    """Before the first write: whoever comes after a crash must know that objects may exist."""
+def _mark_touched(held: Claim, state: ResourceState) -> float:
+    """Before the first write: whoever comes after a crash must know that objects may exist. When the lease was renewed,
+    for `keeper`."""
     if state.touched:
-        return
-    rows = ResourceState.objects.filter(pk=held.resource_id, lease_token=held.token, lease_until__gt=Now())
-    if not rows.update(touched=True):
+        return -math.inf
+    renewed_at = clock()
+    if not mark_touched(held):
         raise TemporaryError("another worker has taken over", reason="LeaseLost", delay_seconds=0)
     state.touched = True
+    return renewed_at
 
 
-def _apply(held: Claim, found: Gathered, steps: Plan, live: Live) -> None:
+def _apply(found: Gathered, steps: Plan, live: Live, still_mine: Callable[[], bool]) -> None:
     account = found.resource.account
     if any(change.action != "delete" for change in steps.changes):
         namespaces.ensure(found.port, found.cluster, account, found.facts.environment)
     try:
-        carry_out(found.port, steps, live, keeper(held))
+        carry_out(found.port, steps, live, still_mine)
     except PermanentError as error:
         if error.reason == "NamespaceMissing":
             namespaces.forget(found.cluster, account)

@@ -18,13 +18,16 @@ class Watch:
     observed_at: datetime | None
 
 
+# Writes nothing where the cluster is due already, so that a burst of changes costs no commit.
 _WAKE = """
+WITH woken AS (
+     UPDATE reconcile_clusterwatch SET next_observe_at = clock_timestamp()
+      WHERE cluster_id = %(cluster)s AND next_observe_at > clock_timestamp())
 INSERT INTO reconcile_clusterwatch (cluster_id, next_observe_at, lease_owner, lease_token, fail_count)
-VALUES (%s, clock_timestamp(), '', 0, 0)
-ON CONFLICT (cluster_id)
-DO UPDATE SET next_observe_at = clock_timestamp() WHERE reconcile_clusterwatch.next_observe_at > clock_timestamp()
+SELECT %(cluster)s, clock_timestamp(), '', 0, 0
+ WHERE NOT EXISTS (SELECT FROM reconcile_clusterwatch WHERE cluster_id = %(cluster)s)
+    ON CONFLICT (cluster_id) DO NOTHING
 """
-# The condition keeps a burst of changes from queueing up at one row that is due already.
 
 _ENROL = """
 INSERT INTO reconcile_clusterwatch (cluster_id, next_observe_at, lease_owner, lease_token, fail_count)
@@ -62,7 +65,7 @@ UPDATE reconcile_clusterwatch
 def wake(cluster_id: int) -> None:
     """Something changed there: look as soon as a worker is free."""
     with connection.cursor() as cursor:
-        cursor.execute(_WAKE, [cluster_id])
+        cursor.execute(_WAKE, {"cluster": cluster_id})
 
 
 def claim_watch(cluster_id: int | None = None) -> Watch | None:
