@@ -130,6 +130,7 @@ def test_statuses(
     server.reply = lambda handler: handler.send(code, body, Location="http://127.0.0.1:1/elsewhere")
     with pytest.raises(error) as raised:
         cluster.apply(BODY)
+    assert isinstance(raised.value, TemporaryError | PermanentError)
     assert raised.value.reason == reason
     assert "settings" in str(raised.value)
     assert len(server.seen) == 1, "nothing is tried twice behind the caller's back, and no redirect is followed"
