@@ -22,7 +22,12 @@ THREADS = 8
 def at_once(act: Any, count: int) -> list[Any]:
     def run(number: int) -> Any:
         try:
-            return act(number)
+            response = act(number)
+            # On a machine that is busy with other things somebody may wait too long for the account's lock. Nothing
+            # was stored then, and the answer says to come back.
+            while response.status_code == 503 and response.json()["code"] == "busy":
+                response = act(number)
+            return response
         finally:
             connection.close()
 
@@ -73,9 +78,8 @@ def test_two_accounts_race_for_one_host_name(ann: Caller, ben: Caller) -> None:
 
 
 def test_applies_and_deletes_of_one_name_never_fail_in_between(ann: Caller) -> None:
-    def act(number: int) -> int:
-        response = ann.delete("/gadgets/lamp") if number % 3 == 0 else ann.apply(gadget(size=20 + number))
-        return response.status_code
+    def act(number: int) -> Any:
+        return ann.delete("/gadgets/lamp") if number % 3 == 0 else ann.apply(gadget(size=20 + number))
 
-    assert set(at_once(act, 60)) <= {200, 202, 404, 409}
+    assert {response.status_code for response in at_once(act, 60)} <= {200, 202, 404, 409}
     assert first_break(ann.account) is None
