@@ -161,6 +161,7 @@ def test_built_ins_are_applied_once(db: None) -> None:
 
 def test_rules_against_what_is_stored(ann: Tenant, apply: Apply) -> None:
     apply(ann, gadget(color="red"))
+    ResourceState.objects.update(touched=True)
     with pytest.raises(Refused) as refused:
         apply(ann, gadget(color="blue"))
     assert codes(refused) == {"immutable"}
