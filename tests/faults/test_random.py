@@ -91,7 +91,8 @@ def play(rig: Rig, dice: random.Random) -> list[str]:
     """Names of what was done. What the platform refuses, such as a change of what is being deleted, was done too."""
     done = ["apply", "fail"]
     apply(rig, dice)
-    fail(rig, dice)
+    rig.sim.inject(Fault("apply", skip=dice.randrange(10), status=dice.choice(STATUSES)))
+    rig.poll()
     for _ in range(STEPS):
         action = dice.choices([one for one, _ in ACTIONS], [weight for _, weight in ACTIONS])[0]
         done.append(action.__name__)
