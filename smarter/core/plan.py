@@ -121,11 +121,23 @@ def first_drift(desired: Any, live: Any, path: str = "") -> str | None:
     if isinstance(desired, list):
         if not desired and live is None:
             return None
-        if not isinstance(live, list) or len(live) != len(desired):
-            return path
-        pairs = enumerate(zip(desired, live, strict=True))
-        return _first(first_drift(wanted, found, f"{path}[{index}]") for index, (wanted, found) in pairs)
+        return _drift_of_list(desired, live, path)
     return None if _same(desired, live) else path
+
+
+def _drift_of_list(desired: list[Any], live: Any, path: str) -> str | None:
+    """Lists of named things (containers, ports, variables) may hold more than was asked for, such as an injected
+    sidecar; they are matched by name. All others must be the same element for element."""
+    if not isinstance(live, list):
+        return path
+    if all(isinstance(element, dict) and "name" in element for element in (*desired, *live)):
+        named = {element["name"]: element for element in live}
+        pairs = [(wanted, named.get(wanted["name"])) for wanted in desired]
+    elif len(live) != len(desired):
+        return path
+    else:
+        pairs = list(zip(desired, live, strict=True))
+    return _first(first_drift(wanted, found, f"{path}[{index}]") for index, (wanted, found) in enumerate(pairs))
 
 
 def _first(paths: Iterable[str | None]) -> str | None:

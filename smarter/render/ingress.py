@@ -7,13 +7,10 @@ stand in one.
 from collections.abc import Sequence
 
 from smarter.core.facts import Environment
-from smarter.core.objects import ACCOUNT_LABEL, KubernetesObject
+from smarter.core.objects import ACCOUNT_LABEL, CERTIFICATE_OF_LABEL, KubernetesObject
 from smarter.render.identity import Identity
 from smarter.render.pod import PORT_NAME
 
-CERTIFICATE_OF_LABEL = "smarter.sh/certificate-of"
-"""On the Secret that cert-manager writes: the uid of the manifest that it serves. It is no owner label, so that the
-certificate outlives an undeployment and is not ordered again."""
 # Answers may stream for an hour with pauses; plain HTTP is sent on to HTTPS. Each controller reads its own.
 _ANNOTATIONS = {
     "nginx.ingress.kubernetes.io/force-ssl-redirect": "true",

@@ -30,7 +30,7 @@ from smarter.apps.reconcile.outcome import (
     priced,
     state_columns,
 )
-from smarter.apps.reconcile.work import Live, carry_out, newest_generation, objects_left, read_live
+from smarter.apps.reconcile.work import Live, carry_out, newest_generation, objects_left, read_certificates, read_live
 from smarter.apps.resources.events import write_events
 from smarter.apps.resources.models import Resource, ResourceState
 from smarter.core import naming
@@ -92,6 +92,8 @@ def _look(held: Claim, state: ResourceState, now: datetime) -> Look:
     if state.touched:
         namespace = naming.namespace(resource.account.number)
         live = read_live(found.port, found.kind.object_kinds, found.facts.features, namespace, str(resource.uid))
+        if not found.facts.deployed:
+            live.kept = read_certificates(found.port, namespace, str(resource.uid))
     if newest_generation(live) > resource.generation:
         raise TemporaryError("a newer generation has been applied already", reason="Stale", delay_seconds=0)
     steps = _plan(found, live)
@@ -115,7 +117,7 @@ def _never_ran(state: ResourceState) -> Look:
 def _plan(found: Gathered, live: Live) -> Plan:
     resource = found.resource
     if resource.deleting_at:
-        return plan([], live.owned, generation=resource.generation, delete_volumes=True)
+        return plan([], [*live.owned, *live.kept], generation=resource.generation, delete_volumes=True)
     if resource.deployed:
         faults = errors_of(found.kind.check(found.manifest, found.facts))
         if faults:
@@ -172,7 +174,7 @@ def _observed(found: Gathered, live: Live, steps: Plan, now: datetime) -> Look:
     columns = {
         "fingerprint": fingerprint(live.owned),
         "seen_digest": digest(live.everything),
-        "touched": bool(live.everything) or found.resource.deployed or not steps.empty,
+        "touched": bool(live.everything or live.kept) or found.resource.deployed or not steps.empty,
     }
     if found.resource.deleting_at:
         left = objects_left(found.kind, live)

@@ -11,9 +11,11 @@ from smarter.cluster.port import Cluster
 from smarter.core.errors import TemporaryError
 from smarter.core.kind import Kind
 from smarter.core.objects import (
+    CERTIFICATE_OF_LABEL,
     GENERATION_ANNOTATION,
     OWNER_UID_LABEL,
     POD,
+    SECRET,
     KubernetesObject,
     ObjectKind,
     ObjectRef,
@@ -28,6 +30,8 @@ class Live:
 
     objects: dict[ObjectRef, KubernetesObject] = field(default_factory=dict)
     pods: list[KubernetesObject] = field(default_factory=list)
+    kept: list[KubernetesObject] = field(default_factory=list)
+    """What stays while the resource is not deployed, beside volumes, and goes with it."""
 
     @property
     def owned(self) -> list[KubernetesObject]:
@@ -48,6 +52,11 @@ def read_live(port: Cluster, kinds: Iterable[ObjectKind], features: frozenset[st
             live.objects[ref_of(body)] = body
     live.pods = port.list(POD, label_selector=selector, namespace=namespace)
     return live
+
+
+def read_certificates(port: Cluster, namespace: str, uid: str) -> list[KubernetesObject]:
+    """The Secrets of certificates: kept while a resource is away, and removed with it."""
+    return port.list(SECRET, label_selector=f"{CERTIFICATE_OF_LABEL}={uid}", namespace=namespace)
 
 
 def newest_generation(live: Live) -> int:

@@ -112,7 +112,7 @@ def judge(batch: Batch) -> list[Problem]:
     here = {draft.key for draft in batch.drafts}
     problems: list[Problem] = []
     for draft in batch.drafts:
-        found = list(draft.kind.admit(draft.parsed.model, draft.before))
+        found = list(draft.kind.admit(draft.parsed.model, None if _is_nowhere(draft) else draft.before))
         found += _missing_references(draft, here, batch.targets)
         if draft.facts is not None:
             found += draft.kind.check(draft.parsed.model, draft.facts)
@@ -121,6 +121,11 @@ def judge(batch: Batch) -> list[Problem]:
         draft.warnings += warnings_of(located)
         problems += errors_of(located)
     return problems
+
+
+def _is_nowhere(draft: Draft) -> bool:
+    """What runs on clusters and has nothing there yet may change in every way."""
+    return draft.kind.deployable and draft.stored is not None and not draft.stored.state.touched
 
 
 def facts_of(batch: Batch, draft: Draft) -> Facts:
@@ -182,7 +187,7 @@ def _load_stored(actor: Actor, drafts: list[Draft]) -> None:
             condition |= Q(api_group=draft.kind.group, kind=draft.kind.name, name=draft.parsed.name)
     if not condition:
         return
-    rows = Resource.for_account(actor.account).filter(condition).select_related("cluster")
+    rows = Resource.for_account(actor.account).filter(condition).select_related("cluster", "state")
     by_key = {(row.api_group, row.kind, row.name): row for row in rows}
     for draft in drafts:
         row = by_key.get((draft.kind.group, draft.kind.name, draft.parsed.name))

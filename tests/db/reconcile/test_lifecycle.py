@@ -9,7 +9,7 @@ from smarter.apps.costs.queries import spent
 from smarter.apps.resources.models import Event, ResourceState
 from smarter.cluster.simulated import Fault
 from smarter.core import naming
-from smarter.core.objects import DEPLOYMENT, NAMESPACE, NETWORK_POLICY, RESOURCE_QUOTA, SERVICE, ObjectRef
+from smarter.core.objects import DEPLOYMENT, NAMESPACE, NETWORK_POLICY, RESOURCE_QUOTA, SECRET, SERVICE, ObjectRef
 from tests.db.reconcile.world import HOST, World
 
 TEXT = HOST.format(name="a")
@@ -108,7 +108,29 @@ def test_delete_removes_everything_and_then_the_row(world: World) -> None:
         world.round()
     assert not world.exists()
     assert world.objects(uid) == []
+    namespace = naming.namespace(world.actor.account.number)
+    assert [body["metadata"]["name"] for body in world.sim.list(SECRET, namespace=namespace)] == []
     assert Event.for_account(world.actor.account).filter(resource_uid=uid, reason="Deleted").exists()
+
+
+def test_a_certificate_outlives_an_undeploy_and_goes_with_the_host(world: World) -> None:
+    world.apply(TEXT + "  storage:\n    retain: false\n")
+    world.settle()
+    world.undeploy()
+    world.settle(phase="inactive")
+    namespace = naming.namespace(world.actor.account.number)
+    assert len(world.sim.list(SECRET, namespace=namespace)) == 1
+    world.delete()
+    for _ in range(20):
+        world.round()
+    assert not world.exists()
+    assert world.sim.list(SECRET, namespace=namespace) == []
+
+
+def test_what_never_ran_may_change_in_every_way(world: World) -> None:
+    world.apply(TEXT + "  storage:\n    size: 200Gi\n", deploy=False)
+    world.apply(TEXT + "  storage:\n    size: 60Gi\n", deploy=False)
+    assert world.host().spec["storage"] == {"size": "60Gi"}
 
 
 def test_the_same_name_again_is_another_host(world: World) -> None:

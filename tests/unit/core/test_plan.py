@@ -98,6 +98,7 @@ def test_an_object_that_is_going_is_neither_deleted_again_nor_replaced_yet() -> 
         ({"list": []}, {}),
         ({"map": {}}, {}),
         ({"replicas": 0}, {}),
+        ({"c": [{"name": "engine", "x": 1}]}, {"c": [{"name": "proxy"}, {"name": "engine", "x": 1, "y": 2}]}),
     ],
 )
 def test_what_the_server_writes_another_way_is_the_same(desired: dict, live: dict) -> None:
@@ -114,6 +115,8 @@ def test_what_the_server_writes_another_way_is_the_same(desired: dict, live: dic
         ({"a": {"b": "x"}}, {}, "a"),
         ({"a": True}, {"a": "true"}, "a"),
         ({"a": "1"}, {"a": True}, "a"),
+        ({"c": [{"name": "a"}]}, {"c": [{"name": "b"}]}, "c[0]"),
+        ({"c": [{"name": "a", "x": 1}]}, {"c": [{"name": "b"}, {"name": "a", "x": 2}]}, "c[0].x"),
     ],
 )
 def test_drift_is_found_where_it_is(desired: dict, live: dict, path: str) -> None:
