@@ -2,9 +2,11 @@
 status by the entry that Smarter writes into the host's timeline in the same breath. One clock, since it is one machine.
 """
 
+import http.client
 import json
 import threading
 import time
+from contextlib import suppress
 from datetime import datetime
 
 from smarter.core.objects import OWNER_UID_LABEL
@@ -20,7 +22,7 @@ WAIT_SECONDS = 120.0
 
 
 class ReadyWatch:
-    """Notes when each host's pod was first seen Ready, until `stop`."""
+    """Notes when each host's pod was first seen Ready."""
 
     def __init__(self, connection: Connection, namespace: str) -> None:
         self.seen: dict[str, float] = {}
@@ -30,6 +32,11 @@ class ReadyWatch:
 
     def _run(self) -> None:
         path = f"/api/v1/namespaces/{self._namespace}/pods?watch=1&labelSelector={OWNER_UID_LABEL}"
+        # A watch that is silent for long, or is closed at the end, has nothing more to tell.
+        with suppress(OSError, ValueError, http.client.HTTPException):
+            self._read(path)
+
+    def _read(self, path: str) -> None:
         for line in self._connection.stream(path):
             pod = json.loads(line)["object"]
             conditions = (pod.get("status") or {}).get("conditions") or []

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from smarter.render.pod import SERVICE_ACCOUNT
 from tests.bench import manifests
 from tests.bench.client import Call, drive, wait_for
 from tests.bench.figures import Row, slope
@@ -19,8 +20,11 @@ MIB = 1024 * 1024
 def measure(world: World, login: Login, *, sizes: tuple[int, ...]) -> list[Row]:
     """`sizes` are numbers of pods, rising; ten pods belong to one host."""
     world.stop_workers()
-    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
-    drive(world.kubernetes, [manifests.server_side_apply(body)])
+    for body in (
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": SERVICE_ACCOUNT, "namespace": NAMESPACE}},
+    ):
+        drive(world.kubernetes, [manifests.server_side_apply(body)])
     found, done = [], 0
     for size in sizes:
         _grow(world, login, done, size)
