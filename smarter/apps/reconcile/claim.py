@@ -22,7 +22,11 @@ from smarter.apps.resources.models import ResourceState
 
 # The one that also counts while the machine sleeps, where there is such a clock.
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-WORKER = f"{socket.gethostname()}:{os.getpid()}"[:100]
+
+
+def worker_name() -> str:
+    """Of this very process: Celery's children are forks of a parent that has loaded this module already."""
+    return f"{socket.gethostname()[:80]}:{os.getpid()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,7 @@ RETURNING state.resource_id, lease_token, fail_count, next_check_at
 
 def claim(resource_id: int | None = None) -> Claim | None:
     """The given resource, or the one that has waited longest. None: nothing is due, or others have it."""
-    parameters = {"worker": WORKER, "seconds": settings.SMARTER.lease_seconds, "resource": resource_id}
+    parameters = {"worker": worker_name(), "seconds": settings.SMARTER.lease_seconds, "resource": resource_id}
     with connection.cursor() as cursor:
         cursor.execute(_CLAIM, parameters)
         row = cursor.fetchone()

@@ -9,7 +9,7 @@ import time
 from celery import shared_task
 from django.utils import timezone
 
-from smarter.apps.reconcile.claim import WORKER
+from smarter.apps.reconcile.claim import worker_name
 from smarter.apps.reconcile.loop import reconcile
 from smarter.apps.reconcile.models import WorkerHeartbeat
 from smarter.apps.reconcile.observe import observe
@@ -57,5 +57,5 @@ def _beat() -> None:
     now = time.monotonic()
     if _beaten_at is not None and now - _beaten_at < BEAT_SECONDS:
         return
-    WorkerHeartbeat.objects.update_or_create(worker=WORKER, defaults={"seen_at": timezone.now()})
+    WorkerHeartbeat.objects.update_or_create(worker=worker_name(), defaults={"seen_at": timezone.now()})
     _beaten_at = now

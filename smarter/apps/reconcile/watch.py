@@ -6,7 +6,7 @@ from datetime import datetime
 from django.conf import settings
 from django.db import connection
 
-from smarter.apps.reconcile.claim import WORKER
+from smarter.apps.reconcile.claim import worker_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def wake(cluster_id: int) -> None:
 
 def claim_watch(cluster_id: int | None = None) -> Watch | None:
     """A cluster that is due. None: nothing is due, or others have it."""
-    parameters = {"worker": WORKER, "seconds": settings.SMARTER.lease_seconds, "cluster": cluster_id}
+    parameters = {"worker": worker_name(), "seconds": settings.SMARTER.lease_seconds, "cluster": cluster_id}
     with connection.cursor() as cursor:
         cursor.execute(_ENROL)
         cursor.execute(_CLAIM, parameters)
