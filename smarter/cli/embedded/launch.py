@@ -88,7 +88,7 @@ def _arguments(name: str) -> list[str]:
             "--max-requests", "10000", "--max-requests-jitter", "1000",
         ]  # fmt: skip
     if name == "worker":
-        # More than there are processors: a deploy mostly waits for the cluster and for the disk.
+        # So many that a pass over a large cluster, or a cluster that is slow to answer, does not hold up half the work.
         return [*celery, "worker", "--concurrency", "4", "--loglevel", "INFO", "--without-gossip", "--without-mingle"]
     return [*celery, "beat", "--loglevel", "INFO", "--schedule", "schedule"]
 
