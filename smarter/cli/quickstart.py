@@ -103,7 +103,7 @@ def deploy_example(running: Stack, login: Login, progress: Progress) -> dict[str
     progress(f"smarter apply -f {EXAMPLE} --deploy --wait {WAIT}")
     program = [sys.executable, "-P", "-c", "from smarter.cli.main import app; app(prog_name='smarter')"]
     arguments = ["apply", "-f", str(running.checkout / EXAMPLE), "--deploy", "--wait", WAIT, "-o", "json"]
-    done = subprocess.run(  # noqa: S603 - our own program with fixed arguments
+    done = subprocess.run(
         [*program, *arguments], env=_client_environment(running, login), stdout=subprocess.PIPE, check=False
     )
     if done.returncode != 0:

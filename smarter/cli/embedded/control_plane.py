@@ -11,10 +11,10 @@ from smarter.core.errors import PermanentError
 def up(checkout: Path, state_dir: Path) -> Path:
     """Start it, or attach to the one that runs; returns the kubeconfig. Building it takes minutes the first time, so
     its own progress is shown."""
-    started = subprocess.run([*_program(checkout), "up", *_place(state_dir)], check=False)  # noqa: S603 - our own script
+    started = subprocess.run([*_program(checkout), "up", *_place(state_dir)], check=False)
     if started.returncode != 0:
         raise PermanentError("The Kubernetes control plane did not start.", reason="ControlPlaneFailed")
-    shown = subprocess.run(  # noqa: S603 - our own script
+    shown = subprocess.run(
         [*_program(checkout), "env", *_place(state_dir)], check=True, stdout=subprocess.PIPE, text=True
     )
     values = dict(word.split("=", 1) for word in shlex.split(shown.stdout) if "=" in word)
@@ -23,9 +23,7 @@ def up(checkout: Path, state_dir: Path) -> Path:
 
 def down(checkout: Path, state_dir: Path) -> None:
     if _folder(state_dir).exists():
-        subprocess.run(  # noqa: S603 - our own script
-            [*_program(checkout), "down", *_place(state_dir)], check=True, stderr=subprocess.DEVNULL
-        )
+        subprocess.run([*_program(checkout), "down", *_place(state_dir)], check=True, stderr=subprocess.DEVNULL)
 
 
 def _program(checkout: Path) -> list[str]:

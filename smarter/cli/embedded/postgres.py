@@ -84,7 +84,7 @@ def answers(postgres: Postgres, server: Server) -> bool:
     """Whether the process is ours and takes logins on its port."""
     if not processes.alive(server.process):
         return False
-    done = subprocess.run(  # noqa: S603 - a program of our own wheel
+    done = subprocess.run(
         [str(postgres.programs / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(server.port), "-t", "3"],
         env=ENVIRONMENT,
         cwd="/",
@@ -173,7 +173,7 @@ def _command(postgres: Postgres, port: int) -> Command:
 
 
 def _run(postgres: Postgres, argv: list[str], text: str = "") -> str:
-    done = subprocess.run(  # noqa: S603 - programs of our own wheel and of the base system
+    done = subprocess.run(
         argv,
         input=text,
         text=True,
