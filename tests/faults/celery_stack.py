@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -121,7 +120,3 @@ class CeleryStack:
     def _descendants(self, pid: int) -> Sequence[int]:
         text = Path(f"/proc/{pid}/task/{pid}/children")
         return [int(child) for child in text.read_text().split()] if text.exists() else []
-
-
-def seconds_since(begun: float) -> float:
-    return time.monotonic() - begun

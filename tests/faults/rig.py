@@ -16,14 +16,12 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.db import connection
 from django.db.models import F
 
 from smarter.apps.accounts.actor import Actor
 from smarter.apps.accounts.services import add_member, create_account, create_user
 from smarter.apps.clusters.models import AccountNamespace
-from smarter.apps.clusters.models import Cluster as ClusterRow
 from smarter.apps.reconcile.loop import reconcile
 from smarter.apps.reconcile.models import ClusterWatch
 from smarter.apps.reconcile.observe import observe
@@ -207,11 +205,3 @@ def applied(world: World, name: str = "a") -> bool:
 def deploy(world: World, name: str = "a", text: str = HOST) -> Resource:
     world.apply(text.format(name=name))
     return world.host(name)
-
-
-def forget_settings(before: Path | None) -> None:
-    settings.SMARTER.simulated_cluster_file = before
-
-
-def cluster_row() -> ClusterRow:
-    return ClusterRow.all_accounts.get()

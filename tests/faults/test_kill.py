@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -45,7 +46,7 @@ def victims(live: Rig, steps: list[tuple[str, str]]) -> dict[str, tuple[World, i
     """One account, host and worker for each step, and each worker stopped at its own: before the apply of each object,
     and after each part of the loop."""
     made: dict[str, tuple[World, int]] = {}
-    waiting = {}
+    waiting: dict[str, Callable[[], bool]] = {}
     for index, (kind, name) in enumerate(steps):
         step = f"{kind} {name}"
         world = prepared(live, index)
@@ -57,11 +58,11 @@ def victims(live: Rig, steps: list[tuple[str, str]]) -> dict[str, tuple[World, i
     for index, point in enumerate([*AFTER, "saving"], start=len(steps)):
         world = prepared(live, index)
         row = deploy(world)
-        mark = live.folder / f"reached-{point}"
-        made[point] = (world, live.worker(only=row.pk, stall=point, mark=str(mark)))
-        waiting[point] = lambda mark=mark: mark.exists()
-    for step, reached in waiting.items():
-        wait_until(reached, f"a worker reaches {step}")
+        reached = live.folder / f"reached-{point}"
+        made[point] = (world, live.worker(only=row.pk, stall=point, mark=str(reached)))
+        waiting[point] = reached.exists
+    for step, is_reached in waiting.items():
+        wait_until(is_reached, f"a worker reaches {step}")
     return made
 
 
