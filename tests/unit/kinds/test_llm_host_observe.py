@@ -234,6 +234,15 @@ def test_certificate(conditions: Any, ready: bool, moves: bool, word: str) -> No
     assert "CertificateReady" in [one.type for one in found.conditions]
 
 
+def test_a_cluster_that_issues_no_certificates_is_named_and_not_waited_for() -> None:
+    live = (seen.deployment(PUBLIC_RENDERED), seen.ready_pod(), one(PUBLIC_RENDERED, "Ingress"))
+    found = look(*live, manifest=PUBLIC, features=frozenset())
+    assert (found.phase, found.ready, found.in_transition) == ("active", True, False)
+    assert "cert-manager" in found.message
+    condition = next(one for one in found.conditions if one.type == "CertificateReady")
+    assert (condition.status, condition.reason) == ("False", "CertificateUnavailable")
+
+
 def test_without_its_ingress_a_public_host_is_not_ready() -> None:
     issued = seen.certificate(PUBLIC_RENDERED, seen.condition("Ready", "True"))
     assert not look(seen.deployment(PUBLIC_RENDERED), seen.ready_pod(), issued, manifest=PUBLIC).ready

@@ -19,6 +19,8 @@ from smarter.render.service import internal_url
 _SETTLED_AFTER = timedelta(minutes=5)
 """A trouble this old rarely goes away within seconds, so it need not be looked at every two."""
 _BEGINNING = ("Provisioning", "NotCreated")
+_NOT_NEEDED = "NotNeeded"
+_UNAVAILABLE = "CertificateUnavailable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +164,7 @@ def _moves(host: Host, facts: Facts, view: View, finding: Finding, now: datetime
         return True
     starts = [_time(body) for body in (*view.pods, view.deployment)]
     if finding.state == "active":
-        if _certificate(host, facts, view).status == "True":
+        if _settled(_certificate(host, facts, view)):
             return False
         starts = [_time(view.certificate) if view.certificate else None]
     return any(start is None or now - start < _SETTLED_AFTER for start in starts)
@@ -201,7 +203,7 @@ def _addresses(host: Host, facts: Facts, *, deployed: bool) -> dict[str, Any]:
 
 def _observation(host: Host, facts: Facts, view: View | None, finding: Finding, *, in_transition: bool) -> Observation:
     certificate = _certificate(host, facts, view)
-    ready = finding.state == "active" and certificate.status == "True" and _published(host, view)
+    ready = finding.state == "active" and _settled(certificate) and _published(host, view)
     phase = "provisioning" if finding.reason in _BEGINNING else finding.state
     message = finding.message or certificate.message
     counted = view.count("readyReplicas") if view else 0
@@ -224,8 +226,11 @@ def _published(host: Host, view: View | None) -> bool:
 
 def _certificate(host: Host, facts: Facts, view: View | None) -> Condition:
     """Unknown while cert-manager has not judged it; False from its first look until the certificate is there."""
-    if not block(host.spec.network).ingress or "cert-manager" not in facts.features:
-        return Condition("CertificateReady", "True", "NotNeeded")
+    if not block(host.spec.network).ingress:
+        return Condition("CertificateReady", "True", _NOT_NEEDED)
+    if "cert-manager" not in facts.features:
+        text = "The cluster has no cert-manager, so the host has no certificate of its own. Install it, and one is ordered."
+        return Condition("CertificateReady", "False", _UNAVAILABLE, text)
     ready = _condition(view.certificate, "Ready") if view and view.certificate else {}
     status = str(ready.get("status") or "Unknown")
     if status == "True":
@@ -235,6 +240,11 @@ def _certificate(host: Host, facts: Facts, view: View | None) -> Condition:
     text = f"The certificate of {name} is not issued: {said} The name must lead to the cluster's ingress controller."
     value: Truth = "False" if status == "False" else "Unknown"
     return Condition("CertificateReady", value, str(ready.get("reason") or "Pending"), text)
+
+
+def _settled(certificate: Condition) -> bool:
+    """Where nothing can issue one, nothing is waited for: the host serves, and the condition says what is missing."""
+    return certificate.status == "True" or certificate.reason == _UNAVAILABLE
 
 
 def _conditions(finding: Finding, view: View | None, host: Host, certificate: Condition) -> tuple[Condition, ...]:
@@ -250,7 +260,7 @@ def _conditions(finding: Finding, view: View | None, host: Host, certificate: Co
         Condition("WeightsReady", truth(weights), "Complete" if weights else _weights_reason(finding)),
         Condition("Available", truth(available), "Available" if available else finding.reason, finding.message),
     ]
-    if certificate.reason != "NotNeeded":
+    if certificate.reason != _NOT_NEEDED:
         found.append(certificate)
     return tuple(found)
 
