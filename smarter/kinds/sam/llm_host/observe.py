@@ -229,7 +229,7 @@ def _certificate(host: Host, facts: Facts, view: View | None) -> Condition:
     if not block(host.spec.network).ingress:
         return Condition("CertificateReady", "True", _NOT_NEEDED)
     if "cert-manager" not in facts.features:
-        text = "The cluster has no cert-manager, so the host has no certificate of its own. Install it, and one is ordered."
+        text = "The cluster has no cert-manager to issue a certificate. Install it, and one is ordered for this host."
         return Condition("CertificateReady", "False", _UNAVAILABLE, text)
     ready = _condition(view.certificate, "Ready") if view and view.certificate else {}
     status = str(ready.get("status") or "Unknown")
