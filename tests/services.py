@@ -6,6 +6,7 @@ seconds of each; `scripts/test --stop` ends them, and so does CI.
 
 import os
 from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
 from smarter.cli.embedded import Services, start_services
 from smarter.cli.embedded.environment import environment_for
@@ -26,5 +27,14 @@ def start() -> None:
         os.environ[name] = os.environ.get(name) or made[name]
 
 
-if "PYTEST_XDIST_WORKER" not in os.environ:
+def keep_apart(worker: str) -> None:
+    """Each worker of xdist has a database of the broker to itself, so that none takes another's messages."""
+    url = urlsplit(os.environ["BROKER_URL"])
+    number = 1 + int(worker.removeprefix("gw"))
+    os.environ["BROKER_URL"] = urlunsplit(url._replace(path=f"/{number}"))
+
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    keep_apart(os.environ["PYTEST_XDIST_WORKER"])
+else:
     start()

@@ -87,6 +87,8 @@ class KubernetesCluster:
         query = [("container", container), ("tailLines", str(tail_lines)), ("limitBytes", str(LOG_LIMIT_BYTES))]
         query += [("previous", "true")] if previous else []
         answer = self._transport.send("GET", path, query)
+        if answer.status == 204:
+            return ""  # A pod that no node has taken in has no log.
         if answer.status != 200:
             raise _failure(answer, f"logs of {namespace}/{pod}")
         return answer.body[-LOG_LIMIT_BYTES:].decode("utf-8", errors="replace")

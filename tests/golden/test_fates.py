@@ -19,9 +19,13 @@ from smarter.core.kind import Observation
 from smarter.core.objects import NAMESPACE, OWNER_UID_LABEL, POD, KubernetesObject, ObjectRef, ref_of
 from smarter.render.namespace import bootstrap
 from tests.cluster.harness import doom
+from tests.golden.clusters import clear
 from tests.llm_hosts import ACCOUNT, KIND, LLAMA, VLLM, facts, host
 
 SPACE = "smarter-1111-2222-3333"
+
+# The account's namespace is one, so one worker runs all of these.
+pytestmark = pytest.mark.xdist_group("golden-fates")
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,8 @@ class Place:
 def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     if request.param == "simulated":
         simulated = open_simulated(tmp_path_factory.mktemp("simulated") / "cluster.sqlite")
-        found = Place(simulated, lambda: simulated.pass_time(1.0))
+        # Shorter than any state of a pod lasts, so that none is stepped over.
+        found = Place(simulated, lambda: simulated.pass_time(0.3))
     else:
         kubeconfig: Path = request.getfixturevalue("control_plane").kubeconfig
         real = KubernetesCluster(connection_from_kubeconfig(kubeconfig.read_text()))
@@ -42,7 +47,7 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     for body in bootstrap(ACCOUNT, Environment()):
         found.cluster.apply(body)
     yield found
-    found.cluster.delete(ObjectRef(NAMESPACE, "", SPACE))
+    clear(found.cluster, ObjectRef(NAMESPACE, "", SPACE))
     found.cluster.close()
 
 

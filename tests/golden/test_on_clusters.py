@@ -12,8 +12,12 @@ from smarter.cluster.simulated import open_simulated
 from smarter.core.objects import NAMESPACE, KubernetesObject, ObjectRef, ref_of
 from smarter.core.plan import plan, stamped
 from tests.golden.cases import CASES, namespace_objects, own_objects, rendered
+from tests.golden.clusters import clear
 
 SPACE = ObjectRef(NAMESPACE, "", "smarter-1234-5678-9012")
+
+# The account's namespace is one, so one worker runs all of these.
+pytestmark = pytest.mark.xdist_group("golden-objects")
 
 
 def distinct_cases() -> list[str]:
@@ -31,7 +35,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     for body in namespace_objects(rendered("vllm_ingress_certificate")):
         found.apply(body)
     yield found
-    found.delete(SPACE)
+    clear(found, SPACE)
     found.close()
 
 

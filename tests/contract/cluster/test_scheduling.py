@@ -17,11 +17,15 @@ def _unschedulable(pod: KubernetesObject) -> bool:
     return bodies.condition_part(pod, "PodScheduled", "reason") == "Unschedulable"
 
 
+def _message(pod: KubernetesObject) -> str:
+    return bodies.condition_part(pod, "PodScheduled", "message")
+
+
 def _await_unschedulable(backend: Backend, namespace: str, app: str = "host") -> str:
     pod = await_pod(backend, namespace, "the pod cannot be placed", _unschedulable, app)
     assert pod["status"]["phase"] == "Pending"
     assert bodies.condition(pod, "PodScheduled") == "False"
-    return bodies.condition_part(pod, "PodScheduled", "message")
+    return _message(pod)
 
 
 def test_gpu_pod_lands_on_its_node(backend: Backend, namespace: str, make_node: MakeNode) -> None:
@@ -33,7 +37,8 @@ def test_gpu_pod_lands_on_its_node(backend: Backend, namespace: str, make_node: 
 def test_too_many_gpus(backend: Backend, namespace: str, make_node: MakeNode) -> None:
     node = make_node(gpus=2)
     backend.cluster.apply(bodies.deployment(namespace, spec=bodies.pod_spec(gpus=3, node=node)))
-    assert f"Insufficient {bodies.GPU}" in _await_unschedulable(backend, namespace)
+    # The scheduler may say something else first, while the new node is still marked as not ready.
+    await_pod(backend, namespace, "too few GPUs", lambda pod: f"Insufficient {bodies.GPU}" in _message(pod))
 
 
 def test_the_last_gpu_is_given_once(backend: Backend, namespace: str, make_node: MakeNode) -> None:

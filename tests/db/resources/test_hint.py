@@ -29,7 +29,9 @@ def _fresh_sender(monkeypatch: pytest.MonkeyPatch) -> Any:
 def drained() -> list[tuple[str, list[int]]]:
     """What waits in the broker, taken out of it."""
     broker = redis.Redis.from_url(settings.CELERY_BROKER_URL)
-    messages = [json.loads(raw) for raw in broker.lpop("celery", 1000) or []]
+    messages = []
+    while raw := broker.lpop("celery"):
+        messages.append(json.loads(raw))
     broker.close()
     return [(one["headers"]["task"], json.loads(base64.b64decode(one["body"]))[0]) for one in messages]
 
