@@ -28,7 +28,7 @@ class Backend:
     other: Cluster
     pause: Callable[[], None]
 
-    def eventually(self, check: Callable[[], Any], what: str, seconds: float = 30.0) -> Any:
+    def eventually(self, check: Callable[[], Any], what: str, seconds: float = 120.0) -> Any:
         """The first true answer of `check`."""
         deadline = time.monotonic() + seconds
         while True:

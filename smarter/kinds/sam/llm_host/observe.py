@@ -114,7 +114,7 @@ def _finding(host: Host, view: View) -> Finding:
     trouble = _by_volume(trouble, view, host) or trouble or _without_pods(view, found)
     ready = view.count("readyReplicas")
     if ready == 0:
-        return trouble
+        return _with_predecessor(trouble, view, found)
     if trouble.state in ("error", "degraded", "pending"):
         serving = f"{ready} of {view.wanted} replicas serve."
         return Finding("degraded", trouble.reason, f"{serving} {trouble.message}")
@@ -122,6 +122,21 @@ def _finding(host: Host, view: View) -> Finding:
         message = f"The newest version is being rolled out, the one before it serves. {trouble.message}"
         return Finding("deploying", "RollingOut", message.strip())
     return Finding("degraded", trouble.reason, f"{ready} of {view.wanted} replicas serve. {trouble.message}".strip())
+
+
+def _with_predecessor(trouble: Finding, view: View, found: Sequence[Finding]) -> Finding:
+    """A replica that starts because the one before it was put out says so. Only of the same version: what failed
+    before a rollout explains nothing."""
+    pods = list(zip(found, view.pods, strict=True))
+    living = {_version(pod) for finding, pod in pods if finding.state != "error"}
+    bad = worst(finding for finding, pod in pods if finding.state == "error" and _version(pod) in living)
+    if trouble.state not in ("deploying", "downloading") or bad is None or not bad.message:
+        return trouble
+    return Finding(trouble.state, trouble.reason, f"{trouble.message} Before: {bad.message}".strip())
+
+
+def _version(pod: KubernetesObject) -> str:
+    return str((pod["metadata"].get("labels") or {}).get("pod-template-hash", ""))
 
 
 def _without_pods(view: View, failed: Sequence[Finding]) -> Finding:
