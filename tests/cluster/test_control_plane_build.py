@@ -56,7 +56,14 @@ def install_go(machine: Path, seconds: float) -> None:
 
 def start_build() -> "subprocess.Popen[str]":
     command = [sys.executable, str(SCRIPT), "build"]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    # A shell that runs the tests in the background has them ignore SIGINT, and a child would inherit that.
+    return subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=_listen_to_sigint
+    )
+
+
+def _listen_to_sigint() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def built(machine: Path) -> set[str]:
@@ -104,7 +111,10 @@ def test_an_interrupted_build_leaves_no_broken_program_and_no_process(machine: P
     build = start_build()
     wait_for(lambda: any(name.endswith(".partial") for name in built(machine)), "the first build is under way")
     build.send_signal(signal.SIGINT)
-    _, errors = build.communicate(timeout=10)
+    try:
+        _, errors = build.communicate(timeout=10)
+    finally:
+        build.kill()
     assert build.returncode == 130, errors
     assert not built(machine) & NAMES
     time.sleep(0.2)

@@ -20,11 +20,16 @@ def postmasters(state_dir: Path) -> list[int]:
     """Server processes of this state directory that are not children of another one."""
     home = Path(state.load(state_dir).home)
     found = processes.processes_in(home / "postgres" / "data")
-    return [pid for pid in found if parent(pid) not in found]
+    parents = {pid: parent(pid) for pid in found}
+    return [pid for pid, above in parents.items() if above is not None and above not in found]
 
 
-def parent(pid: int) -> int:
-    return int((Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[1])
+def parent(pid: int) -> int | None:
+    """None for a process that has just ended, which is then no server of anybody."""
+    try:
+        return int((Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[1])
+    except FileNotFoundError:
+        return None
 
 
 def command_lines() -> str:
