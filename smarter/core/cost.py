@@ -23,16 +23,21 @@ class Usage:
 
 
 def hours_between(start: datetime, end: datetime) -> Decimal:
-    return Decimal((end - start) // timedelta(microseconds=1)) / _MICROSECONDS_PER_HOUR
+    return _microseconds(start, end) / _MICROSECONDS_PER_HOUR
 
 
 def cost_of(usage: Usage) -> Decimal:
-    """Exact but for the division into hours; not rounded."""
-    return hours_between(usage.start, usage.end) * usage.price_per_hour * usage.share
+    return total([usage])
 
 
 def total(usages: Iterable[Usage]) -> Decimal:
-    return sum((cost_of(usage) for usage in usages), Decimal(0))
+    """Not rounded. Exact up to the one division into hours at the end, so that cutting an interval changes no sum."""
+    amounts = (_microseconds(usage.start, usage.end) * usage.price_per_hour * usage.share for usage in usages)
+    return sum(amounts, Decimal(0)) / _MICROSECONDS_PER_HOUR
+
+
+def _microseconds(start: datetime, end: datetime) -> Decimal:
+    return Decimal((end - start) // timedelta(microseconds=1))
 
 
 def rounded(amount: Decimal) -> Decimal:
