@@ -75,7 +75,11 @@ def api() -> Iterator[Api]:
             execute(folder, "-m", "smarter.cli.quickstart", "--no-deploy")
             login = json.loads((folder / "cli.json").read_text())
             headers = {"Authorization": f"Bearer {login['token']}"}
-            with httpx.Client(base_url=login["server"], headers=headers, timeout=20, trust_env=False) as client:
+            # A connection for each request: the server closes an idle one, maybe just when it is used again.
+            fresh = httpx.Limits(max_keepalive_connections=0)
+            with httpx.Client(
+                base_url=login["server"], headers=headers, timeout=20, trust_env=False, limits=fresh
+            ) as client:
                 yield Api(client)
         finally:
             execute(folder, "-c", PROGRAM, "down")
