@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from smarter.apps.costs.services import open_pods
+from smarter.apps.costs.services import open_of
 from smarter.apps.reconcile import finish, namespaces, usage, watch
 from smarter.apps.reconcile.claim import Claim, claim, clock, keeper, mark_touched, save
 from smarter.apps.reconcile.gather import Gathered, gather, kind_and_manifest
@@ -165,7 +165,7 @@ def _apply(found: Gathered, steps: Plan, live: Live, still_mine: Callable[[], bo
 def _record_usage(found: Gathered, live: Live) -> None:
     payer = usage.payer_of(found.resource, found.cluster.uid)
     usage.record(
-        payer, live.pods, open_pods(found.cluster.uid), lambda: found.kind.placement(found.manifest, found.facts)
+        payer, live.pods, set(open_of(found.resource.uid)), lambda: found.kind.placement(found.manifest, found.facts)
     )
 
 

@@ -216,9 +216,9 @@ def _close_vanished(
     gone = {uid: owner for uid, owner in opened.items() if uid not in alive}
     if not gone:
         return
-    namespaces = {state.resource.uid: naming.namespace(state.resource.account.number) for state in states}
+    homes = {state.resource.uid: naming.namespace(state.resource.account.number) for state in states}
     names = costs.names_of(gone)
-    pods = {uid: (namespaces.get(owner, ""), names[uid]) for uid, owner in gone.items()}
+    pods = {uid: (homes.get(owner, ""), names[uid]) for uid, owner in gone.items()}
     usage.close_vanished(port, pods, last_seen)
 
 

@@ -6,7 +6,7 @@ that came and went between two polls the cluster's events tell the end for an ho
 it is taken, which never bills too much.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -41,9 +41,9 @@ def pod_times(pod: KubernetesObject) -> PodTimes | None:
 
 
 def record(
-    payer: Payer, pods: Iterable[KubernetesObject], opened: dict[str, UUID], placement: Callable[[], Placement | None]
+    payer: Payer, pods: Iterable[KubernetesObject], opened: Container[str], placement: Callable[[], Placement | None]
 ) -> None:
-    """Opens and closes the intervals of one resource's pods. `opened` are the intervals that are open on the cluster;
+    """Opens and closes the intervals of one resource's pods. `opened` are the pods with an open interval;
     `placement` is asked only when a pod is new."""
     times = [found for found in map(pod_times, pods) if found is not None]
     fresh = [pod for pod in times if pod.uid not in opened]
