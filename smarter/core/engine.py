@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from smarter.core.problems import Problem
-from smarter.core.source import Weights
+from smarter.core.source import Layout, Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +21,12 @@ class Images:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One HTTP check. `timeout_seconds` is the kubelet's patience for one answer."""
+    """One check: HTTP at `path`, or `command` in the container; with neither, the port must take a connection.
+    `timeout_seconds` is the kubelet's patience for one answer."""
 
-    path: str
+    path: str = ""
     timeout_seconds: int = 5
+    command: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,10 @@ class Engine:
     images: Images
     port: int
     health: Probe
-    readiness: Probe | None = None
-    """Where it differs from `health`."""
+    readiness: Callable[[Any, Weights], Probe] | None = None
+    """Of the spec and its weights, where it differs from `health`."""
+    layout: Layout = "files"
+    """How weights lie on the volume for this server."""
     api_formats: tuple[str, ...]
     """The first is the default."""
     tasks: tuple[str, ...]

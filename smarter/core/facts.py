@@ -69,6 +69,10 @@ class Environment:
     cpu_quota: str = "512"
     memory_quota: str = "4Ti"
     storage_quota: str = "20Ti"
+    hub_url: str = "https://huggingface.co"
+    """Where Hugging Face repositories come from: the hub, or the operator's mirror of it."""
+    trusted_sources: bool = False
+    """Whether weights may also come over plain HTTP and from private addresses, for a mirror inside a network."""
     service_accounts: tuple[str, ...] = ()
     """Kubernetes service accounts that manifests may name, beside the one without rights that every pod has."""
 

@@ -5,22 +5,27 @@ know where they came from.
 """
 
 import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
+from smarter.core.facts import Environment
 from smarter.core.problems import Problem
 
 MODELS_MOUNT = "/models"
+
+Layout = Literal["files", "registry"]
+"""`files`: one folder holds the model's files. `registry`: a store of blobs and manifests, as Ollama keeps it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
     """Arguments of `python -m smarter.fetch` that bring the weights, without a secret. `token_env` is the environment
-    variable that carries the token, where the source takes one."""
+    variable that carries the token, where the source takes one; `env` are further variables, none of them secret."""
 
     args: tuple[str, ...]
     token_env: str | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,8 @@ class Weights:
     file: str | None = None
     fetch: Fetch | None = None
     """None: nothing is to be brought or looked for."""
+    name: str | None = None
+    """What a store of the layout `registry` calls the model."""
 
     @property
     def path(self) -> str:
@@ -41,8 +48,8 @@ class Weights:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     name: str
-    weights: Callable[[Any], Weights]
-    """Of the spec."""
+    weights: Callable[[Any, Environment, Layout], Weights]
+    """(spec, what the operator decided, how the engine wants them to lie)."""
     check: Callable[[Any], list[Problem]]
     revisions: bool = False
     """Whether `model.revision` means something here."""

@@ -143,6 +143,7 @@ def _fetch(pod: Pod) -> dict[str, Any]:
         raise ValueError("nothing is to be fetched")
     memory = format_bytes(pod.resources.memory_bytes)
     env: list[dict[str, Any]] = [{"name": "HOME", "value": "/tmp"}]
+    env += [{"name": name, "value": literal(value)} for name, value in sorted(fetch.env.items())]
     if fetch.token_env and WEIGHTS_TOKEN in pod.secret_keys:
         env.append(_from_secret(fetch.token_env, pod.secret_name, WEIGHTS_TOKEN))
     models: dict[str, Any] = {"name": _MODELS_VOLUME, "mountPath": MODELS_MOUNT}
@@ -220,11 +221,19 @@ def _probes(probes: Probes) -> dict[str, Any]:
 
 def _probe(probe: Probe, period_seconds: int, failures: int) -> dict[str, Any]:
     return {
-        "httpGet": {"path": probe.path, "port": PORT_NAME, "scheme": "HTTP"},
+        **_way_to_ask(probe),
         "periodSeconds": period_seconds,
         "timeoutSeconds": probe.timeout_seconds,
         "failureThreshold": failures,
     }
+
+
+def _way_to_ask(probe: Probe) -> dict[str, Any]:
+    if probe.path:
+        return {"httpGet": {"path": probe.path, "port": PORT_NAME, "scheme": "HTTP"}}
+    if probe.command:
+        return {"exec": {"command": [literal(part) for part in probe.command]}}
+    return {"tcpSocket": {"port": PORT_NAME}}
 
 
 def _pre_stop(termination: Termination) -> dict[str, Any] | None:

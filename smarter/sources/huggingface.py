@@ -3,16 +3,17 @@
 import re
 from typing import Any
 
+from smarter.core.facts import Environment
 from smarter.core.plain_words import relative_path_problem, word_problem
 from smarter.core.problems import Problem
-from smarter.core.source import MODELS_MOUNT, Fetch, Source, Weights, weights_key
+from smarter.core.source import MODELS_MOUNT, Fetch, Layout, Source, Weights, weights_key
 
 _REPOSITORY = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}", re.ASCII)
 _SHARD = re.compile(r".*-(\d{5})-of-\d{5}\.[A-Za-z0-9]+", re.ASCII)
 _DEFAULT_REVISION = "main"
 
 
-def weights(spec: Any) -> Weights:
+def weights(spec: Any, environment: Environment, layout: Layout) -> Weights:
     model = spec.model
     revision = model.revision or _DEFAULT_REVISION
     folder = f"{MODELS_MOUNT}/{weights_key('huggingface', model.repository, revision, model.file or '')}"

@@ -3,14 +3,15 @@ model is there, so that a wrong path is told in words and not by a crashing serv
 
 from typing import Any
 
+from smarter.core.facts import Environment
 from smarter.core.plain_words import relative_path_problem
 from smarter.core.problems import Problem
-from smarter.core.source import MODELS_MOUNT, Fetch, Source, Weights
+from smarter.core.source import MODELS_MOUNT, Fetch, Layout, Source, Weights
 
 _ROOT = "."
 
 
-def weights(spec: Any) -> Weights:
+def weights(spec: Any, environment: Environment, layout: Layout) -> Weights:
     """The root of the volume, written `.`, needs no look."""
     model = spec.model
     path = _ROOT if model.repository == _ROOT else model.repository.removesuffix("/")

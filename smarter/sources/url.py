@@ -9,9 +9,10 @@ import re
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
+from smarter.core.facts import Environment
 from smarter.core.plain_words import relative_path_problem
 from smarter.core.problems import Problem
-from smarter.core.source import MODELS_MOUNT, Fetch, Source, Weights, weights_key
+from smarter.core.source import MODELS_MOUNT, Fetch, Layout, Source, Weights, weights_key
 
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".zip")
 _HOST = re.compile(r"(?=.{1,253}\Z)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]", re.ASCII)
@@ -21,7 +22,7 @@ _PRIVATE_ZONES = ("local", "localhost", "internal", "intranet", "lan", "corp", "
 _PATH = "spec.model.repository"
 
 
-def weights(spec: Any) -> Weights:
+def weights(spec: Any, environment: Environment, layout: Layout) -> Weights:
     model = spec.model
     folder = f"{MODELS_MOUNT}/{weights_key('url', model.repository, '', model.file or '')}"
     file = model.file or urlsplit(model.repository).path.rpartition("/")[2]

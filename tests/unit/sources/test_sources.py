@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from smarter.core.facts import Environment
 from smarter.core.source import Weights
 from smarter.fetch.__main__ import arguments
 from smarter.sources import SOURCES
@@ -19,7 +20,7 @@ def spec(repository: str, **fields: Any) -> Any:
 
 
 def weights(source: str, repository: str, **fields: Any) -> Weights:
-    return SOURCES[source].weights(spec(repository, **fields))
+    return SOURCES[source].weights(spec(repository, **fields), Environment(), "files")
 
 
 def paths(source: str, repository: str, **fields: Any) -> list[str]:

@@ -9,6 +9,7 @@ from smarter.core.errors import PermanentError
 from smarter.core.facts import ComputeFact, Facts
 from smarter.core.objects import KubernetesObject
 from smarter.core.quantities import parse_bytes
+from smarter.core.source import Weights
 from smarter.kinds.sam.llm_host.host import Host, block, host_of, shm_bytes
 from smarter.kinds.sam.llm_host.placing import chosen_compute
 from smarter.models.sam.llm_host import SAMLLMHost
@@ -78,12 +79,12 @@ def _deployment(host: Host, identity: Identity, facts: Facts, compute: ComputeFa
 def _pod(host: Host, identity: Identity, facts: Facts, compute: ComputeFact) -> Pod:
     spec, engine = host.spec, host.engine
     storage = block(spec.storage)
-    weights = host.source.weights(spec)
+    weights = host.source.weights(spec, facts.environment, engine.layout)
     return Pod(
         image=image_of(host),
         launch=engine.launch(spec, weights, host.served_name),
         port=block(spec.engine.port),
-        probes=_probes(host),
+        probes=_probes(host, weights),
         resources=_resources(host),
         scheduling=_scheduling(host, compute),
         termination=engine.termination(spec),
@@ -108,13 +109,13 @@ def image_of(host: Host) -> str:
     return image
 
 
-def _probes(host: Host) -> Probes:
+def _probes(host: Host, weights: Weights) -> Probes:
     """A path in the manifest holds for all probes."""
     check, engine = block(host.spec.healthCheck), host.engine
     health = Probe(check.path, engine.health.timeout_seconds) if check.path else engine.health
     return Probes(
         health=health,
-        readiness=None if check.path else engine.readiness,
+        readiness=engine.readiness(host.spec, weights) if engine.readiness and not check.path else None,
         period_seconds=check.periodSeconds,
         startup_timeout_seconds=check.startupTimeoutSeconds,
     )
