@@ -3,7 +3,7 @@
 import pytest
 from django.db import connection
 
-pytest_plugins = ["tests.cluster.report"]
+pytest_plugins = ["tests.cluster.report", "tests.counts"]
 
 
 @pytest.fixture(scope="session")
