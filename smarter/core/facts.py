@@ -71,6 +71,8 @@ class Environment:
     storage_quota: str = "20Ti"
     hub_url: str = "https://huggingface.co"
     """Where Hugging Face repositories come from: the hub, or the operator's mirror of it."""
+    registry_url: str = "https://registry.ollama.ai"
+    """Where Ollama's models come from: its registry, or the operator's mirror of it."""
     trusted_sources: bool = False
     """Whether weights may also come over plain HTTP and from private addresses, for a mirror inside a network."""
     service_accounts: tuple[str, ...] = ()

@@ -13,6 +13,8 @@ from smarter.core.facts import Environment
 from smarter.core.problems import Problem
 
 MODELS_MOUNT = "/models"
+REGISTRY_STORE = f"{MODELS_MOUNT}/ollama"
+"""The store of the layout `registry`; it may hold several models."""
 
 Layout = Literal["files", "registry"]
 """`files`: one folder holds the model's files. `registry`: a store of blobs and manifests, as Ollama keeps it."""
@@ -39,10 +41,16 @@ class Weights:
     """None: nothing is to be brought or looked for."""
     name: str | None = None
     """What a store of the layout `registry` calls the model."""
+    key: str = ""
+    """Names what is brought: other weights have another key. Empty where nothing is."""
 
     @property
     def path(self) -> str:
         return f"{self.folder}/{self.file}" if self.file else self.folder
+
+
+def _reaches_anything(_spec: Any, _environment: Environment) -> list[Problem]:
+    return []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +65,17 @@ class Source:
     """Whether `model.tokenSecret` means something here."""
     brings: bool = True
     """False where the volume holds the model before the host exists: it is mounted for reading only."""
+    env_names: frozenset[str] = frozenset()
+    """Variables of `engine.env` that are meant for the fetch. `weights` passes them on; the server never sees them."""
+    reach: Callable[[Any, Environment], list[Problem]] = _reaches_anything
+    """Whether the fetch may talk to the address that the manifest names, which the operator has a say in."""
 
 
 def weights_key(source: str, repository: str, revision: str, file: str) -> str:
     """The folder name of a model on a volume: the same model is brought once, another one never overwrites it."""
     return hashlib.sha256("\0".join((source, repository, revision, file)).encode()).hexdigest()[:16]
+
+
+def trust_args(environment: Environment) -> tuple[str, ...]:
+    """For a fetch program that may also talk to what is not public."""
+    return ("--allow-http", "--allow-private") if environment.trusted_sources else ()

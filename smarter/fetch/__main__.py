@@ -20,7 +20,7 @@ from smarter.fetch.transfer import Context
 from smarter.fetch.web import Rules, Token, parse
 
 # Per source: the variable with the token.
-TOKEN_ENV = {"huggingface": "HF_TOKEN", "url": "FETCH_TOKEN", "pvc": ""}
+TOKEN_ENV = {"huggingface": "HF_TOKEN", "ollama": "", "pvc": "", "s3": "S3_KEYS", "url": "FETCH_TOKEN"}
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -32,6 +32,10 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--file", help="one file of the repository, or the name that a URL's file gets")
     parser.add_argument("--sha256", help="checksum that a URL's file must have")
     parser.add_argument("--hub-url", default="https://huggingface.co", help="the hub or a mirror of it")
+    parser.add_argument("--registry-url", default="https://registry.ollama.ai", help="Ollama's registry or a mirror")
+    parser.add_argument(
+        "--layout", default="files", choices=("files", "registry"), help="how the hub's model shall lie"
+    )
     parser.add_argument("--parallel", type=int, default=4, choices=range(1, 17), metavar="1-16")
     parser.add_argument("--attempts", type=int, default=8, help="failures in a row before giving up")
     parser.add_argument("--backoff-seconds", type=float, default=1.0, help="pause after the first failure")

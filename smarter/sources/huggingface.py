@@ -6,22 +6,51 @@ from typing import Any
 from smarter.core.facts import Environment
 from smarter.core.plain_words import relative_path_problem, word_problem
 from smarter.core.problems import Problem
-from smarter.core.source import MODELS_MOUNT, Fetch, Layout, Source, Weights, weights_key
+from smarter.core.source import (
+    MODELS_MOUNT,
+    REGISTRY_STORE,
+    Fetch,
+    Layout,
+    Source,
+    Weights,
+    trust_args,
+    weights_key,
+)
 
 _REPOSITORY = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}", re.ASCII)
 _SHARD = re.compile(r".*-(\d{5})-of-\d{5}\.[A-Za-z0-9]+", re.ASCII)
 _DEFAULT_REVISION = "main"
+_DEFAULT_QUANTIZATION = "Q4_K_M"
+_HUB = Environment().hub_url
 
 
 def weights(spec: Any, environment: Environment, layout: Layout) -> Weights:
-    model = spec.model
+    hub = () if environment.hub_url == _HUB else ("--hub-url", environment.hub_url)
+    return {"files": _files, "registry": _store}[layout](spec.model, (*hub, *trust_args(environment)))
+
+
+def _files(model: Any, more: tuple[str, ...]) -> Weights:
     revision = model.revision or _DEFAULT_REVISION
-    folder = f"{MODELS_MOUNT}/{weights_key('huggingface', model.repository, revision, model.file or '')}"
+    key = weights_key("huggingface", model.repository, revision, model.file or "")
+    folder = f"{MODELS_MOUNT}/{key}"
     args = ["--source", "huggingface", "--repository", model.repository, "--revision", revision]
     if model.file is not None:
         # A file that is the first part of a set brings the set.
         args += ["--file", model.file]
-    return Weights(folder, model.file, Fetch((*args, "--target", folder), token_env="HF_TOKEN"))
+    return Weights(folder, model.file, Fetch((*args, "--target", folder, *more), token_env="HF_TOKEN"), key=key)
+
+
+def _store(model: Any, more: tuple[str, ...]) -> Weights:
+    """The hub also speaks the registry's protocol, for GGUF repositories; there the file is named by its quantization,
+    and no revision is."""
+    tag = model.file or _DEFAULT_QUANTIZATION
+    args = ("--source", "huggingface", "--layout", "registry", "--repository", model.repository, "--file", tag)
+    return Weights(
+        REGISTRY_STORE,
+        fetch=Fetch((*args, "--target", REGISTRY_STORE, *more), token_env="HF_TOKEN"),
+        name=f"hf.co/{model.repository}:{tag}",
+        key=weights_key("registry", f"hf.co/{model.repository}", "", tag),
+    )
 
 
 def check(spec: Any) -> list[Problem]:

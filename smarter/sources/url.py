@@ -1,10 +1,10 @@
 """Weights from one public https address, which is a single file.
 
 Smarter itself never opens the address. The fetch program does, in a pod whose network reaches public addresses only;
-the rules here refuse what is plainly not public, so that the user hears of it at once.
+the rules here refuse what is plainly not public, so that the user hears of it at once. An operator who keeps mirrors
+inside a network may allow those too.
 """
 
-import ipaddress
 import re
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -12,22 +12,22 @@ from urllib.parse import SplitResult, urlsplit
 from smarter.core.facts import Environment
 from smarter.core.plain_words import relative_path_problem
 from smarter.core.problems import Problem
-from smarter.core.source import MODELS_MOUNT, Fetch, Layout, Source, Weights, weights_key
+from smarter.core.source import MODELS_MOUNT, Fetch, Layout, Source, Weights, trust_args, weights_key
+from smarter.core.web_address import public_host_fault
 
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".zip")
-_HOST = re.compile(r"(?=.{1,253}\Z)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]", re.ASCII)
 _ADDRESS = re.compile(r"[!-~]+", re.ASCII)
 _UNSAFE = frozenset("\"'`$;|<>(){}\\*!^")
-_PRIVATE_ZONES = ("local", "localhost", "internal", "intranet", "lan", "corp", "home", "svc", "arpa", "test", "invalid")
 _PATH = "spec.model.repository"
 
 
 def weights(spec: Any, environment: Environment, layout: Layout) -> Weights:
     model = spec.model
-    folder = f"{MODELS_MOUNT}/{weights_key('url', model.repository, '', model.file or '')}"
+    key = weights_key("url", model.repository, "", model.file or "")
+    folder = f"{MODELS_MOUNT}/{key}"
     file = model.file or urlsplit(model.repository).path.rpartition("/")[2]
     args = ("--source", "url", "--repository", model.repository, "--file", file, "--target", folder)
-    return Weights(folder, file, Fetch(args))
+    return Weights(folder, file, Fetch((*args, *trust_args(environment))), key=key)
 
 
 def check(spec: Any) -> list[Problem]:
@@ -54,27 +54,28 @@ def _address_fault(address: str) -> str | None:
         port = parts.port
     except ValueError:
         return "This is not an address such as https://example.com/model.gguf."
-    if parts.scheme != "https":
+    if parts.scheme not in ("https", "http"):
         return "Weights come from an https address only."
     if parts.username is not None or parts.password is not None or "@" in parts.netloc:
         return "An address may not hold a user name or password."
-    if port not in (None, 443):
-        return "Weights come from port 443 only, the usual one of https."
+    if not parts.hostname or port == 0:
+        return "This is not an address such as https://example.com/model.gguf."
     if parts.fragment:
         return "An address of weights has no part after '#'."
-    return _host_fault(parts.hostname or "") or _path_fault(parts)
+    return _path_fault(parts)
 
 
-def _host_fault(host: str) -> str | None:
-    try:
-        return None if ipaddress.ip_address(host).is_global else "This address is not a public one."
-    except ValueError:
-        pass
-    if not _HOST.fullmatch(host):
-        return "The host of the address must be a public name such as example.com."
-    if host.rpartition(".")[2] in _PRIVATE_ZONES or ".svc." in host:
-        return "The host of the address is not a public one."
-    return None
+def reach(spec: Any, environment: Environment) -> list[Problem]:
+    """Public addresses, unless the operator trusts others as well."""
+    address = spec.model.repository
+    if environment.trusted_sources or _address_fault(address):
+        return []
+    parts = urlsplit(address)
+    words = None if parts.scheme == "https" else "Weights come from an https address only."
+    words = words or public_host_fault(parts.hostname or "")
+    if words is None and parts.port not in (None, 443):
+        words = "Weights come from port 443 only, the usual one of https."
+    return [Problem("address", _PATH, words)] if words else []
 
 
 def _path_fault(parts: SplitResult) -> str | None:
@@ -86,4 +87,4 @@ def _path_fault(parts: SplitResult) -> str | None:
     return None
 
 
-SOURCE = Source(name="url", weights=weights, check=check)
+SOURCE = Source(name="url", weights=weights, check=check, reach=reach)

@@ -74,7 +74,7 @@ def test_kinds_are_compared_in_their_own_file_only() -> None:
 def test_registries_hold_what_this_release_has() -> None:
     """A file that went missing would vanish silently from a registry that scans a folder."""
     assert set(ENGINES) == {"vllm", "llama_cpp"}
-    assert set(SOURCES) == {"huggingface", "url", "pvc"}
+    assert set(SOURCES) == {"huggingface", "ollama", "pvc", "s3", "url"}
     assert {name for _, name in KINDS} == {
         "Account",
         "Cluster",

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from smarter.core.facts import Environment
-from smarter.core.source import Weights
+from smarter.core.problems import Problem, errors_of, warnings_of
+from smarter.core.source import Layout, Weights
 from smarter.fetch.__main__ import arguments
 from smarter.sources import SOURCES
 
@@ -14,17 +15,28 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 def spec(repository: str, **fields: Any) -> Any:
-    claim = fields.pop("claim", "team-weights")
-    model = {"repository": repository, "revision": None, "file": None, **fields}
-    return SimpleNamespace(model=SimpleNamespace(**model), storage=SimpleNamespace(existingClaim=claim))
+    claim, env, account = fields.pop("claim", "team-weights"), fields.pop("env", None), fields.pop("account", None)
+    model = {"repository": repository, "revision": None, "file": None, "tokenSecret": None, **fields}
+    return SimpleNamespace(
+        model=SimpleNamespace(**model),
+        storage=SimpleNamespace(existingClaim=claim),
+        engine=SimpleNamespace(env=env),
+        resources=SimpleNamespace(serviceAccountName=account),
+    )
 
 
-def weights(source: str, repository: str, **fields: Any) -> Weights:
-    return SOURCES[source].weights(spec(repository, **fields), Environment(), "files")
+def weights(source: str, repository: str, layout: Layout = "files", **fields: Any) -> Weights:
+    return SOURCES[source].weights(spec(repository, **fields), Environment(), layout)
+
+
+def problems(source: str, repository: str, environment: Environment | None = None, **fields: Any) -> list[Problem]:
+    """Of the rules that need nothing but the manifest, and of those that the operator has a say in."""
+    given = spec(repository, **fields)
+    return [*SOURCES[source].check(given), *SOURCES[source].reach(given, environment or Environment())]
 
 
 def paths(source: str, repository: str, **fields: Any) -> list[str]:
-    return [problem.path for problem in SOURCES[source].check(spec(repository, **fields))]
+    return [problem.path for problem in errors_of(problems(source, repository, **fields))]
 
 
 ROWS = [
@@ -36,6 +48,10 @@ ROWS = [
     ("pvc", "qwen", {}),
     ("pvc", "qwen", {"file": "m.gguf"}),
     ("pvc", ".", {"file": "m.gguf"}),
+    ("s3", "s3://models/qwen", {}),
+    ("s3", "s3://models/qwen/m.gguf", {"env": {"AWS_REGION": "eu-central-1"}}),
+    ("huggingface", "Qwen/Qwen3-8B-GGUF", {"layout": "registry"}),
+    ("ollama", "llama3.1:8b", {"layout": "registry"}),
 ]
 
 
@@ -46,6 +62,22 @@ def test_the_fetch_program_understands_its_arguments(source: str, repository: st
     options = arguments().parse_args(found.fetch.args)
     assert options.source == source
     assert str(options.target) == ("/models" if source == "pvc" else found.folder)
+    assert (options.allow_http, options.allow_private) == (False, False)
+
+
+@pytest.mark.parametrize(("source", "repository", "fields"), [row for row in ROWS if row[0] != "pvc"])
+def test_a_trusted_place_is_told_to_the_fetch_program(source: str, repository: str, fields: dict[str, Any]) -> None:
+    given = {**fields}
+    layout = given.pop("layout", "files")
+    environment = Environment(hub_url="http://hub:1", registry_url="http://registry:2", trusted_sources=True)
+    found = SOURCES[source].weights(spec(repository, **given), environment, layout)
+    assert found.fetch is not None
+    options = arguments().parse_args(found.fetch.args)
+    assert (options.allow_http, options.allow_private) == (True, True)
+    if source == "huggingface":
+        assert options.hub_url == "http://hub:1"
+    if source == "ollama":
+        assert options.registry_url == "http://registry:2"
 
 
 @pytest.mark.parametrize(
@@ -175,3 +207,117 @@ def test_addresses_that_are_not_public_files(address: str) -> None:
 )  # fmt: skip
 def test_public_files(address: str) -> None:
     assert paths("url", address) == []
+
+
+@pytest.mark.parametrize(
+    "address", ["http://10.0.0.1:8080/m.gguf", "http://mirror/m.gguf", "https://a.internal/m.gguf"]
+)
+def test_an_operator_may_trust_a_mirror_inside_a_network(address: str) -> None:
+    assert problems("url", address, Environment(trusted_sources=True)) == []
+    assert [problem.code for problem in problems("url", address)] == ["address"]
+
+
+@pytest.mark.parametrize(
+    ("repository", "fields", "folder_holds"),
+    [
+        ("s3://models/qwen", {"file": "q4/m.gguf"}, "q4/m.gguf"),
+        ("s3://models/qwen/q4/m.gguf", {}, "m.gguf"),
+        ("s3://models/qwen/", {}, None),
+        ("s3://models", {}, None),
+    ],
+)
+def test_places_in_a_bucket(repository: str, fields: dict[str, Any], folder_holds: str | None) -> None:
+    assert paths("s3", repository, **fields) == []
+    assert weights("s3", repository, **fields).file == folder_holds
+
+
+@pytest.mark.parametrize(
+    "repository",
+    ["models/qwen", "s3:/models", "s3://", "s3:///qwen", "s3://Models/x", "s3://m", "s3://a..b/x", "s3://10.0.0.1/x",
+     "s3://-ab/x", "s3://ab-/x", "s3://a.-b/x", "s3://models/../x", "s3://models//x", "s3://models/a/./b",
+     "s3://models/a b", "s3://models/$(x)", "https://models/x", "s3://user@models/x", "s3://models?x=1", "S3://models/x",
+     "s3://models/-rf", "s3://models/%2e%2e/x"],
+)  # fmt: skip
+def test_places_that_are_none_in_a_bucket(repository: str) -> None:
+    assert paths("s3", repository) == ["spec.model.repository"]
+
+
+def test_the_same_place_at_another_endpoint_is_another_model() -> None:
+    plain = weights("s3", "s3://models/qwen")
+    other = weights("s3", "s3://models/qwen", env={"AWS_ENDPOINT_URL": "https://minio.example.com"})
+    near = weights("s3", "s3://models/qwen", env={"AWS_REGION": "eu-central-1", "OTHER": "x"})
+    assert plain.folder == near.folder != other.folder
+    assert near.fetch is not None
+    assert near.fetch.env == {"AWS_REGION": "eu-central-1"}
+
+
+@pytest.mark.parametrize(
+    ("env", "path"),
+    [
+        ({"AWS_ENDPOINT_URL": "https://minio.example.com:9000"}, "spec.engine.env.AWS_ENDPOINT_URL"),
+        ({"AWS_ENDPOINT_URL": "http://minio.example.com"}, "spec.engine.env.AWS_ENDPOINT_URL"),
+        ({"AWS_ENDPOINT_URL": "https://10.0.0.1"}, "spec.engine.env.AWS_ENDPOINT_URL"),
+        ({"AWS_ENDPOINT_URL": "https://169.254.169.254"}, "spec.engine.env.AWS_ENDPOINT_URL"),
+        ({"AWS_ENDPOINT_URL": "https://u:p@example.com"}, "spec.engine.env.AWS_ENDPOINT_URL"),
+        ({"AWS_ENDPOINT_URL": "https://example.com/x?y"}, "spec.engine.env.AWS_ENDPOINT_URL"),
+        ({"AWS_ENDPOINT_URL": "https://[::1"}, "spec.engine.env.AWS_ENDPOINT_URL"),
+        ({"AWS_REGION": "eu central"}, "spec.engine.env.AWS_REGION"),
+        ({"AWS_DEFAULT_REGION": "../x"}, "spec.engine.env.AWS_DEFAULT_REGION"),
+    ],
+)
+def test_settings_of_a_bucket(env: dict[str, str], path: str) -> None:
+    assert paths("s3", "s3://models/qwen", env=env) == [path]
+
+
+def test_a_trusted_endpoint_of_buckets() -> None:
+    env = {"AWS_ENDPOINT_URL": "http://minio.minio.svc:9000", "AWS_REGION": "us-east-1"}
+    found = problems("s3", "s3://models/qwen", Environment(trusted_sources=True), env=env, tokenSecret="bucket_keys")
+    assert found == []
+
+
+def test_a_bucket_without_credentials_must_be_public() -> None:
+    warned = warnings_of(problems("s3", "s3://models/qwen"))
+    assert [problem.code for problem in warned] == ["no_credentials"]
+    assert problems("s3", "s3://models/qwen", tokenSecret="keys") == []
+    assert problems("s3", "s3://models/qwen", account="reader") == []
+
+
+@pytest.mark.parametrize(
+    ("repository", "name"),
+    [("llama3.1:8b", "llama3.1:8b"), ("llama3.1", "llama3.1:latest"), ("acme/tiny:q4", "acme/tiny:q4")],
+)
+def test_models_of_the_registry(repository: str, name: str) -> None:
+    assert paths("ollama", repository) == []
+    found = weights("ollama", repository, "registry")
+    assert (found.name, found.path) == (name, "/models/ollama")
+
+
+@pytest.mark.parametrize(
+    ("repository", "fields", "path"),
+    [
+        ("gpt-oss:120b-cloud", {}, "spec.model.repository"),
+        ("gpt-oss:CLOUD", {}, "spec.model.repository"),
+        ("llama3.1:8b", {"file": "x.gguf"}, "spec.model.file"),
+        ("registry.example.com/a/b:c", {}, "spec.model.repository"),
+        ("../a:b", {}, "spec.model.repository"),
+        ("a/..:b", {}, "spec.model.repository"),
+        ("a:b:c", {}, "spec.model.repository"),
+        ("-a:b", {}, "spec.model.repository"),
+        ("a@sha256:00", {}, "spec.model.repository"),
+        ("a b", {}, "spec.model.repository"),
+        ("", {}, "spec.model.repository"),
+        ("a:", {}, "spec.model.repository"),
+        ("x/llama\u0430", {}, "spec.model.repository"),
+    ],
+)
+def test_models_that_are_none_of_the_registry(repository: str, fields: dict[str, Any], path: str) -> None:
+    assert paths("ollama", repository, **fields) == [path]
+
+
+def test_a_hub_model_in_a_registry_store_is_named_by_its_quantization() -> None:
+    plain = weights("huggingface", "acme/tiny-GGUF", "registry")
+    chosen = weights("huggingface", "acme/tiny-GGUF", "registry", file="Q8_0")
+    assert (plain.name, chosen.name) == ("hf.co/acme/tiny-GGUF:Q4_K_M", "hf.co/acme/tiny-GGUF:Q8_0")
+    assert plain.folder == chosen.folder == "/models/ollama"
+    assert plain.file is None
+    assert plain.key != chosen.key

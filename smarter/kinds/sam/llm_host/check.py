@@ -21,6 +21,7 @@ def check(manifest: SAMLLMHost, facts: Facts) -> list[Problem]:
         return []  # Told already.
     host = host_of(manifest)
     return [
+        *host.source.reach(host.spec, facts.environment),
         *_placement_problems(host, facts),
         *_account_problems(host, facts),
         *_hostname_problems(host, facts),

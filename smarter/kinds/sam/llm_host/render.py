@@ -96,7 +96,7 @@ def _pod(host: Host, identity: Identity, facts: Facts, compute: ComputeFact) -> 
         secret_name=identity.name,
         secret_keys=frozenset(_secret_names(host)),
         extra_args=tuple(spec.engine.args or ()),
-        extra_env=spec.engine.env or {},
+        extra_env={n: v for n, v in (spec.engine.env or {}).items() if n not in host.source.env_names},
         writable=engine.writable,
     )
 
