@@ -38,7 +38,7 @@ def parse_bytes(text: str, *, maximum: int = MAX_BYTES) -> int:
         raise ValueError("an amount of bytes cannot use m, u or n, which mean fractions; write M or Mi for millions")
     factor = _BINARY.get(suffix) or _DECIMAL.get(suffix) or (1 if suffix == "" else None)
     if factor is None:
-        raise ValueError("this unit is not known; units are k, M, G, T, P and Ki, Mi, Gi, Ti, Pi")
+        raise ValueError("this unit is not known; units are k, M, G, T, P and Ki, Mi, Gi, Ti, Pi, as in 24Gi")
     amount = -(-number * factor // 1)
     if amount > maximum:
         raise ValueError(f"this amount is more than {format_bytes(maximum)}")
