@@ -38,6 +38,8 @@ _NOT_PUBLIC_V6 = (
     "fe80::/10",
     "ff00::/8",
 )
+_METADATA_V4 = ("100.100.100.200/32", "169.254.0.0/16", "192.0.0.192/32")
+_METADATA_V6 = ("fd00:ec2::/32", "fe80::/10")
 
 
 def policies(metadata: Any, environment: Environment) -> list[KubernetesObject]:
@@ -47,7 +49,10 @@ def policies(metadata: Any, environment: Environment) -> list[KubernetesObject]:
         _policy(metadata("allow-dns"), {}, ["Egress"], egress=[_dns()]),
         _policy(metadata("allow-serving"), {}, ["Ingress"], ingress=[_serving(environment)]),
         _policy(
-            metadata("allow-fetch"), {"matchLabels": {FETCHES_LABEL: "true"}}, ["Egress"], egress=[_public_https()]
+            metadata("allow-fetch"),
+            {"matchLabels": {FETCHES_LABEL: "true"}},
+            ["Egress"],
+            egress=[_fetching(environment)],
         ),
     ]
 
@@ -79,7 +84,15 @@ def _serving(environment: Environment) -> dict[str, Any]:
     }
 
 
-def _public_https() -> dict[str, Any]:
+def _fetching(environment: Environment) -> dict[str, Any]:
+    """To public addresses by https; where the operator trusts others, to all of them but the clouds' metadata."""
+    if environment.trusted_sources:
+        return {
+            "to": [
+                {"ipBlock": {"cidr": "0.0.0.0/0", "except": list(_METADATA_V4)}},
+                {"ipBlock": {"cidr": "::/0", "except": list(_METADATA_V6)}},
+            ]
+        }
     return {
         "to": [
             {"ipBlock": {"cidr": "0.0.0.0/0", "except": list(_NOT_PUBLIC_V4)}},

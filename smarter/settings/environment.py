@@ -9,6 +9,8 @@ from urllib.parse import unquote, urlsplit
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+_ADDRESS = r"^https?://[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._~/-]*)?$"
+
 
 class SmarterSettings(BaseSettings):
     """Every field is an environment variable of the same name with the prefix SMARTER_, but for the three that other
@@ -40,6 +42,14 @@ class SmarterSettings(BaseSettings):
     """Where simulated clusters keep their objects; by default below `state_dir`."""
     fetch_image: str = "ghcr.io/smarter-cloud/smarter:0.1.0"
     """The image of Smarter itself, for the container that brings weights."""
+    hub_url: str = Field(default="https://huggingface.co", pattern=_ADDRESS)
+    registry_url: str = Field(default="https://registry.ollama.ai", pattern=_ADDRESS)
+    """Where weights of the sources `huggingface` and `ollama` come from: a mirror of them, if not from themselves."""
+    trusted_sources: bool = False
+    """Whether weights may come over plain HTTP and from private addresses: then every account's manifests may name any
+    address that pods reach, but for the metadata services of clouds."""
+    service_accounts: str = ""
+    """Kubernetes service accounts that manifests may name, separated by commas."""
     ingress_class: str = "traefik"
     ingress_namespace: str = "traefik"
     cluster_issuer: str = "letsencrypt"

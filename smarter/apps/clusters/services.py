@@ -44,6 +44,10 @@ def environment_for(cluster: Cluster | None) -> Environment:
     return Environment(
         api_domain=spec.get("apiDomain") or platform.api_domain,
         fetch_image=platform.fetch_image,
+        hub_url=platform.hub_url.rstrip("/"),
+        registry_url=platform.registry_url.rstrip("/"),
+        trusted_sources=platform.trusted_sources,
+        service_accounts=tuple(name.strip() for name in platform.service_accounts.split(",") if name.strip()),
         ingress_class=spec.get("ingressClass") or platform.ingress_class,
         ingress_namespace=platform.ingress_namespace,
         cluster_issuer=spec.get("clusterIssuer") or platform.cluster_issuer,

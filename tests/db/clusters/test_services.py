@@ -122,6 +122,23 @@ def test_the_manifest_wins_over_the_platform_in_names():
     )
 
 
+def test_the_operator_says_where_weights_may_come_from(settings):
+    settings.SMARTER = settings.SMARTER.model_copy(
+        update={
+            "hub_url": "http://hub.mirror.internal/",
+            "registry_url": "http://ollama.mirror.internal",
+            "trusted_sources": True,
+            "service_accounts": "bucket-reader, other",
+        }
+    )
+
+    found = services.environment_for(None)
+
+    assert (found.hub_url, found.registry_url) == ("http://hub.mirror.internal", "http://ollama.mirror.internal")
+    assert found.trusted_sources is True
+    assert found.service_accounts == ("bucket-reader", "other")
+
+
 def test_declared_features_win_over_found_ones(monkeypatch):
     acme = tenant("acme")
     answer_with(monkeypatch, INFO)
