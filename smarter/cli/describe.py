@@ -9,7 +9,8 @@ from smarter.cli.text import one_line
 
 Json = Mapping[str, Any]
 _CONDITION_FIELDS = ("type", "status", "reason", "message", "lastTransitionTime")
-_SHOWN_APART = frozenset({"conditions", "dependencies"})
+_SHOWN_APART = frozenset({"conditions", "dependencies", "warnings"})
+_WARNING_FIELDS = ("path", "code", "message")
 
 
 def show_manifest(kind: KindInfo, manifest: Json, objects: Json, events: Sequence[Json]) -> None:
@@ -18,6 +19,7 @@ def show_manifest(kind: KindInfo, manifest: Json, objects: Json, events: Sequenc
     _section("Metadata", _rows(metadata))
     _section("Status", _rows({k: v for k, v in answers.status_of(manifest).items() if k not in _SHOWN_APART}))
     _conditions(answers.status_of(manifest).get("conditions") or ())
+    _warnings(answers.status_of(manifest).get("warnings") or ())
     _section("Used by", _used_by(answers.status_of(manifest).get("dependencies") or ()))
     _objects(objects)
     _events(events)
@@ -47,6 +49,14 @@ def _conditions(conditions: Sequence[Json]) -> None:
     output.out("\nConditions", "bold")
     rows = [[*(entry.get(name) or "-" for name in _CONDITION_FIELDS)] for entry in conditions]
     output.out_table(["TYPE", "STATUS", "REASON", "MESSAGE", "SINCE"], rows, indent=2)
+
+
+def _warnings(warnings: Sequence[Json]) -> None:
+    if not warnings:
+        return
+    output.out("\nWarnings", "bold")
+    rows = [[*(entry.get(name) or "-" for name in _WARNING_FIELDS)] for entry in warnings]
+    output.out_table(["FIELD", "CODE", "MESSAGE"], rows, indent=2)
 
 
 def _used_by(dependencies: Sequence[Json]) -> list[tuple[str, str]]:

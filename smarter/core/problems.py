@@ -51,5 +51,22 @@ def errors_of(problems: Iterable[Problem]) -> list[Problem]:
     return [problem for problem in problems if problem.level == "error"]
 
 
+MOST_REMARKS = 64
+
+
+def first_of_each_path(problems: Iterable[Problem]) -> list[Problem]:
+    """Several rules often notice the same fault; one error and one warning for a field are enough."""
+    kept: dict[tuple[str, str], Problem] = {}
+    for problem in problems:
+        kept.setdefault((problem.level, problem.path) if problem.path else (problem.level, problem.message), problem)
+    return list(kept.values())
+
+
+def remarks(problems: Iterable[Problem]) -> list[dict[str, str]]:
+    """The warnings as a status keeps them: what they say, without the place in a text that may be gone."""
+    kept = first_of_each_path(warnings_of(problems))[:MOST_REMARKS]
+    return [{"code": problem.code, "path": problem.path, "message": problem.message} for problem in kept]
+
+
 def warnings_of(problems: Iterable[Problem]) -> list[Problem]:
     return [problem for problem in problems if problem.level == "warning"]

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Any
 
 import structlog
@@ -28,6 +29,7 @@ from smarter.apps.reconcile.outcome import (
     fingerprint,
     phase_event,
     priced,
+    remarked,
     state_columns,
 )
 from smarter.apps.reconcile.work import Live, carry_out, newest_generation, objects_left, read_certificates, read_live
@@ -186,6 +188,8 @@ def _observed(found: Gathered, live: Live, steps: Plan, now: datetime) -> Look:
     observation = found.kind.observe(found.manifest, found.facts, live.everything, now)
     if found.resource.deployed:
         observation = priced(observation, found.kind.placement(found.manifest, found.facts))
+    rules = (found.kind.admit(found.manifest, None), found.kind.check(found.manifest, found.facts))
+    observation = remarked(observation, chain(*rules))
     leaving = any(body["metadata"].get("deletionTimestamp") for body in live.owned)
     return Look(observation, columns=columns, again_seconds=fast if leaving else None)
 

@@ -16,6 +16,7 @@ from smarter.core.conditions import Condition, merge, truth
 from smarter.core.cost import rounded
 from smarter.core.kind import Observation, Placement
 from smarter.core.objects import PERSISTENT_VOLUME_CLAIM, KubernetesObject, kind_of, ref_of
+from smarter.core.problems import Problem, remarks
 
 MAX_BACKOFF_SECONDS = 60.0
 PERMANENT_RETRY_SECONDS = 60.0
@@ -64,7 +65,7 @@ def state_columns(
     stored += [condition for condition in (*observation.conditions, *conditions) if condition.type != "Ready"]
     return {
         "status": {
-            **observation.status,
+            **_with_remarks(observation.status, state.status),
             "message": observation.message,
             "observedGeneration": generation,
             "conditions": merge(state.status.get("conditions") or [], stored, generation=generation, now=now),
@@ -74,6 +75,18 @@ def state_columns(
         "observed_generation": generation,
         "in_transition": observation.in_transition,
     }
+
+
+def _with_remarks(found: dict[str, Any], stored: dict[str, Any]) -> dict[str, Any]:
+    """An observation that did not judge the manifest leaves the warnings as they were."""
+    kept = found.get("warnings", stored.get("warnings"))
+    status = {key: value for key, value in found.items() if key != "warnings"}
+    return {**status, "warnings": kept} if kept else status
+
+
+def remarked(observation: Observation, problems: Iterable[Problem]) -> Observation:
+    """With the warnings about the manifest, which its owner may never have seen in the answer to an apply."""
+    return replace(observation, status={**observation.status, "warnings": remarks(problems)})
 
 
 def priced(observation: Observation, placement: Placement | None) -> Observation:

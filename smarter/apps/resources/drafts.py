@@ -24,7 +24,7 @@ from smarter.core.errors import Refused
 from smarter.core.facts import ComputeFact, Facts
 from smarter.core.kind import Kind, Manifest, Reference
 from smarter.core.manifest import ParsedManifest, spec_hash
-from smarter.core.problems import Problem, errors_of, warnings_of
+from smarter.core.problems import Problem, errors_of, first_of_each_path, warnings_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def judge(batch: Batch) -> list[Problem]:
         if draft.facts is not None:
             found += draft.kind.check(draft.parsed.model, draft.facts)
             found += _no_cluster(draft)
-        located = _first_of_each_path(draft.parsed.located(found))
+        located = first_of_each_path(draft.parsed.located(found))
         draft.warnings += warnings_of(located)
         problems += errors_of(located)
     return problems
@@ -270,11 +270,3 @@ def _no_cluster(draft: Draft) -> list[Problem]:
     if draft.cluster is not None or not draft.deployed or draft.was_deployed:
         return []
     return [Problem(NO_CLUSTER, "", "there is no cluster to deploy to; apply a Cluster with isDefault first")]
-
-
-def _first_of_each_path(problems: list[Problem]) -> list[Problem]:
-    """A reference that is missing is often noticed again by the kind's own check; one fault for a field is enough."""
-    kept: dict[tuple[str, str], Problem] = {}
-    for problem in problems:
-        kept.setdefault((problem.level, problem.path) if problem.path else (problem.level, problem.message), problem)
-    return list(kept.values())

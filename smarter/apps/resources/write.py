@@ -1,5 +1,6 @@
 """Puts judged drafts into rows, for `apply.py`, inside its transaction and with the account locked."""
 
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -16,6 +17,7 @@ from smarter.apps.resources.events import event_for
 from smarter.apps.resources.models import Event, Reference, Resource, ResourceState
 from smarter.apps.resources.references import Key, Target, key_of
 from smarter.apps.secrets import services as secrets
+from smarter.core.problems import remarks
 
 GENERATED = "generated"
 """The field of references that Smarter makes by itself."""
@@ -46,6 +48,7 @@ def store_draft(batch: Batch, draft: Draft, writes: Writes) -> Action:
         draft.stored = _created(batch.actor, draft)
     else:
         action = _changed(draft, launched)
+        _keep_remarks(draft)
     row = draft.stored
     if draft.cluster is not None and row.deployed and row.cluster_id is None:
         row.cluster = draft.cluster
@@ -85,8 +88,26 @@ def _created(actor: Actor, draft: Draft) -> Resource:
         modified=now,
     )
     row.save(force_insert=True)
-    ResourceState(resource=row, next_check_at=Now()).save(force_insert=True)
+    found = remarks(draft.warnings)
+    status = {"warnings": found} if found else {}
+    ResourceState(resource=row, next_check_at=Now(), status=status).save(force_insert=True)
     return row
+
+
+_REMARKS = """
+UPDATE resources_resourcestate SET status = jsonb_set(status, '{warnings}', %s::jsonb) WHERE resource_id = %s
+"""
+
+
+def _keep_remarks(draft: Draft) -> None:
+    """Only that part of the status: the rest of it is the reconciler's, and may be newer than what was read."""
+    row = draft.stored
+    assert row is not None
+    found = remarks(draft.warnings)
+    if found == row.state.status.get("warnings", []):
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(_REMARKS, [json.dumps(found), row.pk])
 
 
 def _changed(draft: Draft, launched: bool) -> Action:

@@ -258,6 +258,20 @@ class SAMLLMHostScaling(SAMModel):
     """The number of copies. More than one needs a volume that several pods can mount."""
 
 
+class SAMWarning(SAMModel):
+    """A remark on one field of the manifest."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    code: str = Field(..., title="Code")
+    """What it is about, a stable word for programs."""
+    message: str = Field(..., title="Message")
+    """What was noticed, and what to do about it."""
+    path: str = Field(..., title="Path")
+    """The field, dotted, for example spec.engine.image. Empty for the whole manifest."""
+
+
 class SAMLLMHostStatus(SAMModel):
     """How the host is doing, where it answers and what it has cost, as of the last look at the cluster. Smarter writes it."""
 
@@ -306,7 +320,7 @@ class SAMLLMHostStatus(SAMModel):
     """The hours since the host was last launched."""
     username: str = Field(..., title="Username")
     """The user who created this LLMHost."""
-    warnings: list[str] | None = Field(None, max_length=64, title="Warnings")
+    warnings: list[SAMWarning] | None = Field(None, max_length=64, title="Warnings")
     """Remarks on the manifest that did not stop it."""
 
 

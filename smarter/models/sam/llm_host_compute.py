@@ -192,6 +192,20 @@ class SAMLLMHostComputeCost(SAMModel):
     """Where the price was found."""
 
 
+class SAMWarning(SAMModel):
+    """A remark on one field of the manifest."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    code: str = Field(..., title="Code")
+    """What it is about, a stable word for programs."""
+    message: str = Field(..., title="Message")
+    """What was noticed, and what to do about it."""
+    path: str = Field(..., title="Path")
+    """The field, dotted, for example spec.engine.image. Empty for the whole manifest."""
+
+
 class SAMLLMHostComputeStatus(SAMModel):
     """How the nodes are doing. Smarter writes it."""
 
@@ -228,6 +242,8 @@ class SAMLLMHostComputeStatus(SAMModel):
     """An identifier that finds the stored record of this manifest."""
     username: str = Field(..., title="Username")
     """The user who created this LLMHostCompute."""
+    warnings: list[SAMWarning] | None = Field(None, max_length=64, title="Warnings")
+    """Remarks on the manifest that did not stop it."""
 
 
 class SAMLLMHostComputeSpec(SAMModel):

@@ -112,6 +112,14 @@ def test_describe(run: Run, server: FakeServer) -> None:
     assert "type: vllm" in text
 
 
+def test_describe_shows_the_warnings(run: Run, server: FakeServer) -> None:
+    kept = {"code": "port", "path": "spec.engine.port", "message": "Use a higher one."}
+    server.states["h"] = [status("active", warnings=[kept])]
+    text = run("describe", "llmhost", "h").out
+    assert "Warnings" in text
+    assert "spec.engine.port   port   Use a higher one." in text
+
+
 def event(reason: str) -> dict[str, str]:
     return {"at": "2026-11-30T20:59:50.123456+00:00", "type": "Normal", "reason": reason, "message": "m"}
 

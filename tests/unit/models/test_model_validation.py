@@ -251,7 +251,7 @@ def test_a_status_as_smarter_writes_it_fits() -> None:
         "conditions": [
             {"type": "Ready", "status": "True", "reason": "Serving", "message": "", "observedGeneration": 1}
         ],
-        "warnings": ["a remark"],
+        "warnings": [{"code": "port", "path": "spec.engine.port", "message": "a remark"}],
         "dependencies": [{"kind": "LLMHost", "name": "other"}],
     }
     status, faults = validate(SAMLLMHostStatus, written)
