@@ -123,11 +123,15 @@ def _refusal(flag: str, engine: Engine) -> str | None:
     return None
 
 
-def env_problems(env: Mapping[str, str], engine: Engine, path: str) -> list[Problem]:
+def env_problems(
+    env: Mapping[str, str], engine: Engine, path: str, fetched_with: frozenset[str] = frozenset()
+) -> list[Problem]:
+    """`fetched_with` are names that the source of the weights reads; the server never sees those."""
     problems: list[Problem] = []
     for name, value in env.items():
         place = f"{path}.{name}" if _ENV_NAME.fullmatch(name) else path
-        problems += _env_name_problems(name, engine, place)
+        if name not in fetched_with:
+            problems += _env_name_problems(name, engine, place)
         if _SECRET_LIKE.search(value):
             problems.append(_looks_secret(place))
     return problems

@@ -30,7 +30,7 @@ def admit(manifest: SAMLLMHost, stored: SAMLLMHost | None) -> list[Problem]:
         *host.source.check(host.spec),
         *host.engine.check(host.spec),
         *argument_problems(host.spec.engine.args or (), host.engine, "spec.engine.args"),
-        *env_problems(host.spec.engine.env or {}, host.engine, "spec.engine.env"),
+        *env_problems(host.spec.engine.env or {}, host.engine, "spec.engine.env", host.source.env_names),
         *model_problems(host),
         *settings_problems(host),
         *image_problems(host),

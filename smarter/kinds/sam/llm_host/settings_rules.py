@@ -42,6 +42,9 @@ def _code_problem(host: Host) -> Problem | None:
     if host.source.revisions and not _COMMIT.fullmatch(host.spec.model.revision or ""):
         words = "Code of a model repository runs only at a fixed commit. Name one, with all 40 digits."
         return Problem("unpinned_code", "spec.model.revision", words)
+    if host.source.brings and not host.source.revisions:
+        words = f"Weights from {host.source.name} cannot be pinned: whoever may change them there runs code here."
+        return warning("unpinned_code", "spec.engine.trustRemoteCode", words)
     return None
 
 
@@ -69,7 +72,10 @@ def settings_problems(host: Host) -> list[Problem]:
     if engine.contextLength and model.contextWindow and engine.contextLength > model.contextWindow:
         words = f"This is more than the contextWindow of the model, {model.contextWindow}."
         problems.append(Problem("context", "spec.engine.contextLength", words))
-    if (engine.port or 0) < _UNPRIVILEGED:
+    if not engine.port:
+        words = f"{host.engine.name} has no usual port. Name the one that the server listens on."
+        problems.append(Problem("port", "spec.engine.port", words))
+    elif engine.port < _UNPRIVILEGED:
         words = "Some clusters give pods no ports below 1024. Use a higher one; the Service has port 80 in any case."
         problems.append(warning("port", "spec.engine.port", words))
     return problems + _health_problems(host)
@@ -97,13 +103,27 @@ def image_problems(host: Host) -> list[Problem]:
     if not match:
         words = "This is not the name of an image such as registry.example.com/team/server:1.2."
         return [Problem("image", path, words)]
+    problems = [_other_gpus_problem(host, match["name"], match["tag"] or "")] if host.need.gpu_count else []
     if match["digest"] is None and match["tag"] in (None, "latest"):
-        return [warning("unpinned_image", path, "Pin a version: the same tag may bring another program tomorrow.")]
-    return []
+        words = "Pin a version: the same tag may bring another program tomorrow."
+        problems.append(warning("unpinned_image", path, words))
+    return [problem for problem in problems if problem]
+
+
+def _other_gpus_problem(host: Host, name: str, tag: str) -> Problem | None:
+    """The image of the engine's makers for other GPUs than those that are asked for."""
+    default = _IMAGE.fullmatch(host.engine.images.gpu or "")
+    is_theirs = default is not None and default["name"] == name
+    if not is_theirs or "rocm" in tag.lower() or host.need.gpu_resource.startswith("nvidia.com/"):
+        return None
+    words = f"This image is built for GPUs of NVIDIA and cannot use {host.need.gpu_resource}. Name one that can."
+    return Problem("image", "spec.engine.image", words)
 
 
 def _default_image_problems(host: Host) -> list[Problem]:
     need, images = host.need, host.engine.images
+    if images.gpu is None and images.cpu is None:
+        return [Problem("image", "spec.engine.image", f"{host.engine.name} has no image of its own. Name one.")]
     if need.gpu_count and not need.gpu_resource.startswith("nvidia.com/"):
         words = f"{host.engine.name} has no default image for {need.gpu_resource}. Name one that is built for it."
         return [Problem("image", "spec.engine.image", words)]

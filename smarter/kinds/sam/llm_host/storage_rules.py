@@ -22,9 +22,10 @@ def storage_problems(host: Host) -> list[Problem]:
     problems = [*_name_problems(host), *_sharing_problems(host)]
     if storage.existingClaim is None:
         return problems + _size_problems(host)
-    for field in ("size", "storageClass"):
-        if field in storage.model_fields_set and getattr(storage, field) is not None:
-            words = "The existing claim has its own; this is not used."
+    kept = "Smarter never deletes a claim that it did not make, so this is not used."
+    own = "The existing claim has its own; this is not used."
+    for field, words in (("size", own), ("storageClass", own), ("retain", kept)):
+        if field in storage.model_fields_set:
             problems.append(warning("no_effect", f"{_PATH}.{field}", words))
     return problems
 
@@ -49,6 +50,9 @@ def _sharing_problems(host: Host) -> list[Problem]:
     if replicas > 1 and storage.accessMode == "ReadWriteOnce" and storage.existingClaim is None:
         words = f"{replicas} replicas need a volume that several nodes can mount: ReadWriteMany."
         problems.append(Problem("access_mode", f"{_PATH}.accessMode", words))
+    elif replicas > 1 and storage.accessMode == "ReadWriteOnce" and host.source.brings:
+        words = "Each replica brings the weights for itself. With ReadWriteMany one Job brings them before they start."
+        problems.append(warning("shared_claim", f"{_PATH}.accessMode", words))
     if storage.accessMode == "ReadOnlyMany" and host.source.brings:
         words = "Weights cannot be brought to a volume that is for reading only. Use ReadWriteMany."
         problems.append(Problem("access_mode", f"{_PATH}.accessMode", words))
