@@ -35,3 +35,19 @@ def secret(name: str, value: str) -> dict[str, Any]:
         "metadata": {"name": name, "description": "a value", "version": "1.0.0"},
         "spec": {"config": {"value": value}},
     }
+
+
+def _with(name: str, changes: dict[str, Any], base: dict[str, Any] = BASE) -> dict[str, Any]:
+    return spec_with(base, {"engine.name": name, **changes})
+
+
+# One manifest that each engine accepts, on a GPU.
+SPECS: dict[str, dict[str, Any]] = {
+    "vllm": BASE,
+    "sglang": _with("sglang", {}),
+    "tgi": _with("tgi", {}),
+    "llama_cpp": _with("llama_cpp", {"resources.gpuCount": 1, "resources.memory": "24Gi"}, CPU),
+    "ollama": _with("ollama", {"model.source": "ollama", "model.repository": "llama3.1:8b"}),
+    "tei": _with("tei", {"model.repository": "BAAI/bge-base-en-v1.5", "model.task": "embedding"}),
+    "custom": _with("custom", {"engine.image": "registry.example.com/team/server:1.2", "engine.port": 9000}),
+}
