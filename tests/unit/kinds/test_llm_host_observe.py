@@ -164,6 +164,7 @@ def test_active() -> None:
         ("Scheduled", "True"),
         ("WeightsReady", "True"),
         ("Available", "True"),
+        ("UpToDate", "True"),
     ]
 
 

@@ -1,195 +1,155 @@
 """Live objects of an LLMHost to what they mean for its user."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from smarter.core.conditions import Condition, Truth, truth
+from smarter.core.conditions import Condition, truth
 from smarter.core.facts import Facts
 from smarter.core.kind import Observation
 from smarter.core.objects import COMPUTE_LABEL, KubernetesObject
 from smarter.core.quantities import format_bytes
-from smarter.kinds.sam.llm_host import words
+from smarter.kinds.sam.llm_host import publishing, volumes, words
 from smarter.kinds.sam.llm_host.host import Host, block, host_of
-from smarter.kinds.sam.llm_host.pods import Context, Finding, finding_of, worst
+from smarter.kinds.sam.llm_host.pods import Context, Finding, State, condition, created, finding_of, moment, worst
+from smarter.kinds.sam.llm_host.view import View, version_of, view_of
 from smarter.models.sam.llm_host import SAMLLMHost
 from smarter.render.service import internal_url
 
 _SETTLED_AFTER = timedelta(minutes=5)
 """A trouble this old rarely goes away within seconds, so it need not be looked at every two."""
 _BEGINNING = ("Provisioning", "NotCreated")
-_NOT_NEEDED = "NotNeeded"
-_UNAVAILABLE = "CertificateUnavailable"
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """The live objects, sorted out. `ready` and `wanted` count replicas; `updated` are those of the newest template."""
-
-    deployment: KubernetesObject
-    pods: tuple[KubernetesObject, ...]
-    claim: KubernetesObject | None
-    certificate: KubernetesObject | None
-    ingress: KubernetesObject | None
-    wanted: int
-
-    @property
-    def status(self) -> dict[str, Any]:
-        return self.deployment.get("status") or {}
-
-    def count(self, field: str) -> int:
-        return int(self.status.get(field) or 0)
-
-    @property
-    def current(self) -> bool:
-        """Whether the counts speak of the Deployment as it is now."""
-        return self.count("observedGeneration") >= int(self.deployment["metadata"].get("generation") or 0)
-
-    @property
-    def rolled_out(self) -> bool:
-        counts = {self.count(field) for field in ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")}
-        return self.current and counts == {self.wanted}
-
-    def condition(self, kind: str) -> dict[str, Any]:
-        return _condition(self.deployment, kind)
+_HUB = "https://huggingface.co"
 
 
 def observe(manifest: SAMLLMHost, facts: Facts, live: list[KubernetesObject], now: datetime) -> Observation:
     host = host_of(manifest)
-    by_kind: dict[str, list[KubernetesObject]] = {}
-    for body in live:
-        by_kind.setdefault(body["kind"], []).append(body)
-    pods = tuple(pod for pod in by_kind.get("Pod", ()) if not pod["metadata"].get("deletionTimestamp"))
     if not facts.deployed:
-        return _inactive(host, facts, bool(by_kind.get("Pod") or by_kind.get("Deployment")))
-    deployment = _one(by_kind, "Deployment")
-    if deployment is None:
+        return _inactive(host, facts, any(body["kind"] in ("Pod", "Deployment") for body in live))
+    view = view_of(live, block(host.spec.scaling).replicas, now)
+    if view is None:
         finding = Finding("pending", "NotCreated", "The host is being created on the cluster.")
         return _observation(host, facts, None, finding, in_transition=True)
-    view = View(
-        deployment=deployment,
-        pods=pods,
-        claim=_one(by_kind, "PersistentVolumeClaim"),
-        certificate=_one(by_kind, "Certificate"),
-        ingress=_one(by_kind, "Ingress"),
-        wanted=block(host.spec.scaling).replicas,
-    )
-    finding = _finding(host, view)
+    finding = _finding(host, view, facts, now)
     return _observation(host, facts, view, finding, in_transition=_moves(host, facts, view, finding, now))
 
 
-def _one(by_kind: dict[str, list[KubernetesObject]], kind: str) -> KubernetesObject | None:
-    found = by_kind.get(kind)
-    return found[0] if found else None
-
-
-def _condition(body: KubernetesObject, kind: str) -> dict[str, Any]:
-    conditions = (body.get("status") or {}).get("conditions") or ()
-    return next((entry for entry in conditions if entry.get("type") == kind), {})
-
-
-def _context(host: Host, view: View) -> Context:
+def _context(host: Host, view: View, facts: Facts, now: datetime) -> Context:
     labels = view.deployment["spec"]["template"]["metadata"].get("labels") or {}
+    check, model = block(host.spec.healthCheck), host.spec.model
+    on_the_hub = facts.environment.hub_url == _HUB and str(model.source) == "huggingface"
     return Context(
         compute=labels.get(COMPUTE_LABEL, "its compute"),
         memory=format_bytes(host.need.memory_bytes),
-        health_path=block(host.spec.healthCheck).path or host.engine.health.path,
-        token_secret=host.spec.model.tokenSecret,
+        health_path=check.path or host.engine.health.path or "its port",
+        token_secret=model.tokenSecret,
+        model_page=f"{_HUB}/{words.clean(model.repository, 200)}" if on_the_hub else "",
+        startup_seconds=check.startupTimeoutSeconds,
+        now=now,
     )
 
 
-def _finding(host: Host, view: View) -> Finding:
+def _finding(host: Host, view: View, facts: Facts, now: datetime) -> Finding:
     """The one thing that a user should hear first."""
+    context = _context(host, view, facts, now)
+    found = [finding_of(pod, context, view.events_of(pod)) for pod in view.pods]
     if view.rolled_out:
-        return Finding("active", "Ready")
-    context = _context(host, view)
-    found = [finding_of(pod, context) for pod in view.pods]
-    alive = [
-        finding
-        for finding, pod in zip(found, view.pods, strict=True)
-        if (pod.get("status") or {}).get("phase") != "Failed"
-    ]
+        return worst(finding for finding in found if finding.reason == "Restarting") or Finding("active", "Ready")
+    alive = [finding for finding, pod in zip(found, view.pods, strict=True) if not _has_failed(pod)]
     trouble = worst(finding for finding in alive if finding.state != "active")
-    trouble = _by_volume(trouble, view, host) or trouble or _without_pods(view, found)
+    trouble = volumes.trouble_of(trouble, view, host) or trouble or _stuck(view) or _without_pods(view, found)
+    trouble = _final(_late(trouble, view), view, found)
     ready = view.count("readyReplicas")
     if ready == 0:
         return _with_predecessor(trouble, view, found)
+    return _while_serving(trouble, view, ready)
+
+
+def _has_failed(pod: KubernetesObject) -> bool:
+    return (pod.get("status") or {}).get("phase") == "Failed"
+
+
+def _while_serving(trouble: Finding, view: View, ready: int) -> Finding:
+    """Some replicas serve, of this version or of the one before: both that and the trouble are told."""
+    serving = f"{ready} of {view.wanted} replicas serve"
     if trouble.state in ("error", "degraded", "pending"):
-        serving = f"{ready} of {view.wanted} replicas serve."
-        return Finding("degraded", trouble.reason, f"{serving} {trouble.message}")
+        which = ", of the version before. The newest does not come up:" if view.mixed else "."
+        return replace(trouble, state="degraded", message=f"{serving}{which} {trouble.message}")
     if ready >= view.wanted:
         message = f"The newest version is being rolled out, the one before it serves. {trouble.message}"
         return Finding("deploying", "RollingOut", message.strip())
-    return Finding("degraded", trouble.reason, f"{ready} of {view.wanted} replicas serve. {trouble.message}".strip())
+    return Finding("degraded", trouble.reason, f"{serving}. {trouble.message}".strip())
+
+
+def _late(trouble: Finding, view: View) -> Finding:
+    """What only takes its time is a fault when the time is over. A download tells by itself when it does not get on."""
+    if not view.late or trouble.state != "deploying":
+        return trouble
+    text = "The host did not become ready in the time that healthCheck.startupTimeoutSeconds allows. See the logs."
+    return Finding("error", "ProgressDeadlineExceeded", text, final=True)
+
+
+def _final(trouble: Finding, view: View, found: Sequence[Finding]) -> Finding:
+    """Whether the newest version is lost. One replica of it that is ready shows that it can come up, and what an older
+    version met says nothing."""
+    newest = [finding for finding, pod in zip(found, view.pods, strict=True) if version_of(pod) == view.newest]
+    if not view.current or any(finding.state == "active" for finding in newest):
+        return replace(trouble, final=False)
+    made = view.count("updatedReplicas") > 0
+    hopeless = made and any(finding.final for finding in newest)
+    overdue = view.late and trouble.state != "downloading"
+    from_pods = trouble in found
+    return replace(trouble, final=hopeless or overdue or (trouble.final and not from_pods))
+
+
+def _stuck(view: View) -> Finding | None:
+    if not view.stuck:
+        return None
+    names = ", ".join(str(pod["metadata"]["name"]) for pod in view.stuck[:3])
+    text = (
+        f"A replica that should be gone is still ending: {names}. The next one waits for it. Most often its node does "
+        "not answer any more; when the cluster's operator removes the node, or the pod by force, the host goes on."
+    )
+    return Finding("pending", "StuckTerminating", text)
 
 
 def _with_predecessor(trouble: Finding, view: View, found: Sequence[Finding]) -> Finding:
     """A replica that starts because the one before it was put out says so. Only of the same version: what failed
     before a rollout explains nothing."""
     pods = list(zip(found, view.pods, strict=True))
-    living = {_version(pod) for finding, pod in pods if finding.state != "error"}
-    bad = worst(finding for finding, pod in pods if finding.state == "error" and _version(pod) in living)
+    living = {version_of(pod) for finding, pod in pods if finding.state != "error"}
+    bad = worst(finding for finding, pod in pods if finding.state == "error" and version_of(pod) in living)
     if trouble.state not in ("deploying", "downloading") or bad is None or not bad.message:
         return trouble
-    return Finding(trouble.state, trouble.reason, f"{trouble.message} Before: {bad.message}".strip())
-
-
-def _version(pod: KubernetesObject) -> str:
-    return str((pod["metadata"].get("labels") or {}).get("pod-template-hash", ""))
+    return replace(trouble, message=f"{trouble.message} Before: {bad.message}".strip())
 
 
 def _without_pods(view: View, failed: Sequence[Finding]) -> Finding:
     """Nothing is known from pods that live: the Deployment's own conditions, and pods that failed before, tell more."""
     refused = view.condition("ReplicaFailure")
     if refused.get("status") == "True":
-        return Finding("error", "QuotaOrPolicy", words.quota(str(refused.get("message") or "")))
+        why = words.refused(str(refused.get("message") or ""))
+        return Finding("error", why.reason, why.message, why.for_good)
     bad = worst(finding for finding in failed if finding.state == "error")
     if bad:
         return bad
-    progressing = view.condition("Progressing")
-    if progressing.get("reason") == "ProgressDeadlineExceeded":
-        text = "The host did not become ready in the time that healthCheck.startupTimeoutSeconds allows. See the logs."
-        return Finding("error", "ProgressDeadlineExceeded", text)
     if view.pods and all(finding.state == "active" for finding in failed):
         return Finding("deploying", "Settling", "The replicas are ready; the cluster has not counted them yet.")
-    return Finding("pending", "Provisioning", "The cluster is creating the replicas.")
-
-
-def _by_volume(trouble: Finding | None, view: View, host: Host) -> Finding | None:
-    """A volume that is lost or never came explains a replica that waits."""
-    if view.claim is None or (trouble and trouble.state not in ("pending", "deploying")):
-        return None
-    phase = (view.claim.get("status") or {}).get("phase")
-    if phase == "Lost":
-        text = "The disk behind the volume is gone. Delete the host and apply it again; the weights are brought anew."
-        return Finding("error", "VolumeLost", text)
-    waits = trouble is not None and ("volume" in trouble.message or trouble.reason == "Starting")
-    if phase != "Pending" or not waits:
-        return None
-    name = block(host.spec.storage).storageClass or (view.claim.get("spec") or {}).get("storageClassName")
-    of_class = f"the storage class {words.clean(name, 253)}" if name else "the cluster's default storage class"
-    text = f"The volume is not there yet: {of_class} has not provided it. Check that the class exists."
-    return Finding("pending", "VolumePending", text)
+    state: State = "deploying" if view.late else "pending"
+    return Finding(state, "Provisioning", "The cluster is creating the replicas.")
 
 
 def _moves(host: Host, facts: Facts, view: View, finding: Finding, now: datetime) -> bool:
     """Whether to look again soon. What stays bad for minutes is looked at as rarely as what is good."""
-    if finding.state in ("downloading", "deploying") or finding.reason in _BEGINNING:
+    if finding.state in ("downloading", "deploying") or finding.reason in _BEGINNING or finding.ripens:
         return True
-    starts = [_time(body) for body in (*view.pods, view.deployment)]
+    starts = [moment(created(body)) for body in (*view.pods, view.deployment)]
     if finding.state == "active":
-        if _settled(_certificate(host, facts, view)):
+        if publishing.is_settled(publishing.certificate_of(host, facts, view)):
             return False
-        starts = [_time(view.certificate) if view.certificate else None]
+        starts = [moment(created(view.certificate)) if view.certificate else None]
     return any(start is None or now - start < _SETTLED_AFTER for start in starts)
-
-
-def _time(body: KubernetesObject) -> datetime | None:
-    try:
-        return datetime.fromisoformat(str(body["metadata"].get("creationTimestamp")))
-    except ValueError:
-        return None
 
 
 def _inactive(host: Host, facts: Facts, stopping: bool) -> Observation:
@@ -217,73 +177,47 @@ def _addresses(host: Host, facts: Facts, *, deployed: bool) -> dict[str, Any]:
 
 
 def _observation(host: Host, facts: Facts, view: View | None, finding: Finding, *, in_transition: bool) -> Observation:
-    certificate = _certificate(host, facts, view)
-    ready = finding.state == "active" and _settled(certificate) and _published(host, view)
+    certificate = publishing.certificate_of(host, facts, view)
+    ready = finding.state == "active" and publishing.is_settled(certificate) and publishing.is_published(host, view)
     phase = "provisioning" if finding.reason in _BEGINNING else finding.state
-    message = finding.message or certificate.message
+    volume = volumes.condition_of(view)
+    message = words.clean(finding.message or certificate.message or (volume.message if volume else ""))
     counted = view.count("readyReplicas") if view else 0
     wanted = block(host.spec.scaling).replicas
     status = {
         **_addresses(host, facts, deployed=True),
         "hostStatus": phase,
-        "message": words.clean(message) or None,
+        "message": message or None,
         "replicas": wanted,
         "readyReplicas": min(counted, wanted),
         "healthy": counted >= wanted,
     }
     conditions = _conditions(finding, view, host, certificate)
-    return Observation(phase, ready, in_transition, words.clean(message), status, conditions)
-
-
-def _published(host: Host, view: View | None) -> bool:
-    return not block(host.spec.network).ingress or (view is not None and view.ingress is not None)
-
-
-def _certificate(host: Host, facts: Facts, view: View | None) -> Condition:
-    """Unknown while cert-manager has not judged it; False from its first look until the certificate is there."""
-    if not block(host.spec.network).ingress:
-        return Condition("CertificateReady", "True", _NOT_NEEDED)
-    if "cert-manager" not in facts.features:
-        text = "The cluster has no cert-manager to issue a certificate. Install it, and one is ordered for this host."
-        return Condition("CertificateReady", "False", _UNAVAILABLE, text)
-    ready = _condition(view.certificate, "Ready") if view and view.certificate else {}
-    status = str(ready.get("status") or "Unknown")
-    if status == "True":
-        return Condition("CertificateReady", "True", "Issued")
-    said = words.sentence(ready.get("message")) or "It has just been asked for."
-    name = host.public_host(facts)
-    text = f"The certificate of {name} is not issued: {said} The name must lead to the cluster's ingress controller."
-    value: Truth = "False" if status == "False" else "Unknown"
-    return Condition("CertificateReady", value, str(ready.get("reason") or "Pending"), text)
-
-
-def _settled(certificate: Condition) -> bool:
-    """Where nothing can issue one, nothing is waited for: the host serves, and the condition says what is missing."""
-    return certificate.status == "True" or certificate.reason == _UNAVAILABLE
+    extra = tuple(one for one in (volume, publishing.ingress_of(host, facts, view)) if one)
+    return Observation(phase, ready, in_transition, message, status, conditions + extra, failed=finding.final)
 
 
 def _conditions(finding: Finding, view: View | None, host: Host, certificate: Condition) -> tuple[Condition, ...]:
     pods = view.pods if view else ()
-    placed = [_condition(pod, "PodScheduled").get("status") == "True" for pod in pods]
-    brought = [_brought(pod) for pod in pods]
+    statuses = [pod.get("status") or {} for pod in pods]
+    placed = [condition(status, "PodScheduled").get("status") == "True" for status in statuses]
+    # Whether all init containers have ended well.
+    brought = [condition(status, "Initialized").get("status") == "True" for status in statuses]
     scheduled = bool(placed) and all(placed)
     weights = bool(brought) and all(brought)
     wanted = block(host.spec.scaling).replicas
     available = (view.count("availableReplicas") if view else 0) >= wanted
+    current = view is not None and view.rolled_out
     found = [
         Condition("Scheduled", truth(scheduled), "Scheduled" if scheduled else "Waiting"),
         Condition("WeightsReady", truth(weights), "Complete" if weights else _weights_reason(finding)),
         Condition("Available", truth(available), "Available" if available else finding.reason, finding.message),
+        Condition("UpToDate", truth(current), "RolledOut" if current else finding.reason),
     ]
-    if certificate.reason != _NOT_NEEDED:
+    if certificate.reason != publishing.NOT_NEEDED:
         found.append(certificate)
     return tuple(found)
 
 
 def _weights_reason(finding: Finding) -> str:
-    return finding.reason if finding.reason in ("Downloading", "WeightsFailed") else "Waiting"
-
-
-def _brought(pod: KubernetesObject) -> bool:
-    """Whether all init containers have ended well."""
-    return _condition(pod, "Initialized").get("status") == "True"
+    return finding.reason if finding.reason.startswith(("Downloading", "Weights")) else "Waiting"

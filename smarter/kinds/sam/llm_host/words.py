@@ -3,22 +3,29 @@
 What a cluster says is somebody else's text, so it is cut and stripped before it stands in a message.
 """
 
-import json
 import re
-from typing import Any
+from dataclasses import dataclass
 
 MAX_LENGTH = 1024
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
-_LOG_PREFIX = re.compile(r"^(?:\(\w+ pid=\d+\) )?(?:ERROR|CRITICAL|\[ERROR\])?\s*(?:\d\d-\d\d \d\d:\d\d:\d\d)?\s*")
-_FAULT_LINE = re.compile(r"\b(?:\w*Error|\w*Exception|error|fatal|failed|panic)\b")
 
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """`for_good`: waiting does not help."""
+
+    reason: str
+    message: str
+    for_good: bool = False
+
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
 # Reasons of containers that wait, to words. `{detail}` is what the cluster says.
 WAITING = {
     "ErrImagePull": "The image {image} cannot be pulled: {detail} Check its name and tag, and that the cluster may "
     "pull it.",
     "ImagePullBackOff": "The image {image} cannot be pulled, and the cluster tries again ever more rarely: {detail} "
     "Check its name and tag, and that the cluster may pull it.",
-    "InvalidImageName": "The name of the image {image} is not valid. Correct spec.engine.image.",
+    "InvalidImageName": "The name of the image {image} is not valid. Correct it in spec.engine.image.",
     "ErrImageNeverPull": "The image {image} is not on the node, and the cluster does not pull images.",
     "RegistryUnavailable": "The registry of the image {image} does not answer. The cluster tries again.",
     "CreateContainerConfigError": "The container cannot be set up: {detail} A Secret or a key in it is missing.",
@@ -40,44 +47,31 @@ POD_FAILED = {
     "Preempting": "The replica had to make room for a more important one. A new one waits for a node.",
     "Shutdown": "The node was shut down. A new replica is made on another one.",
 }
-# What a server says last before it ends, to advice. The first that is found counts.
-_ADVICE = (
-    (
-        re.compile(r"CUDA out of memory|OutOfMemoryError|No available memory for the cache|cudaMalloc failed", re.I),
-        "The GPU's memory is too small: lower contextLength or maxConcurrentRequests, or use a larger compute.",
-    ),
-    (
-        re.compile(r"larger than the maximum number of tokens|exceeds the available KV|KV cache is needed", re.I),
-        "The context does not fit the GPU's memory: lower contextLength.",
-    ),
-    (re.compile(r"No space left on device", re.I), "The volume is full: give storage.size more room."),
-    (re.compile(r"unrecognized arguments|invalid argument|unknown argument", re.I), "Check spec.engine.args."),
-    (
-        re.compile(r"no kernel image is available|CUDA driver version is insufficient|unsupported.*compute cap", re.I),
-        "The image does not fit this GPU or its driver: use another image or compute.",
-    ),
-    (re.compile(r"trust_remote_code", re.I), "The model brings code of its own: set trustRemoteCode, at a commit."),
-)
-# Reasons of the fetch program, to advice.
-_FETCH_ADVICE = {
-    "unauthorized": "Accept the terms of the model on its page, and give a token of that user in model.tokenSecret.",
-    "not_found": "Check model.repository, model.revision and model.file.",
-    "disk_full": "Give storage.size more room.",
-    "checksum_mismatch": "What arrived is damaged; it is fetched again.",
-    "stalled": "The connection broke too often; it is tried again.",
-    "unreachable": "The place of the weights cannot be reached from the cluster; it is tried again.",
-    "forbidden_address": "Weights come from public addresses only.",
-    "bad_url": "Check model.repository.",
-    "bad_path": "Check model.repository and model.file.",
-    "bad_certificate": "The certificate of that place is not one that the cluster trusts.",
+# Reasons of Events about pods that are being prepared, and about their claims.
+EVENTS = {
+    "MultiAttach": "The volume is still attached to another node, where the replica before it ran, and only one node "
+    "can have it: {detail} It is let go some minutes after that node has. With ReadWriteMany storage this does not "
+    "happen.",
+    "FailedAttachVolume": "The volume cannot be attached to the node: {detail} It is tried again; if it stays so, the "
+    "cluster's storage driver has the details.",
+    "FailedMount": "The volume cannot be mounted: {detail} It is tried again; if it stays so, check the volume and the "
+    "cluster's storage driver.",
+    "FailedMapVolume": "The volume cannot be mapped: {detail} It is tried again.",
+    "FailedCreatePodSandBox": "The node cannot set the replica's network up: {detail} It is tried again.",
+    "ProvisioningFailed": "The volume is not provided: {detail} Check storage.storageClass and storage.accessMode.",
+    "VolumeResizeFailed": "The volume cannot be grown: {detail}",
 }
 _SHORTAGES = (
-    (re.compile(r"Insufficient (\S+?)[,.]?$"), "too little free {0}"),
-    (re.compile(r"untolerated taint"), "taints that the host does not tolerate"),
-    (re.compile(r"node affinity/selector"), "other labels than the compute's"),
-    (re.compile(r"volume node affinity conflict"), "no access to the volume, which is in another zone"),
+    (re.compile(r"Insufficient (\S+?)[,.]?$"), "with too little free {0}"),
+    (re.compile(r"untolerated taint"), "with taints that the host does not tolerate"),
+    (
+        re.compile(r"volume node affinity conflict|PersistentVolume's node affinity|no available volume zone"),
+        "with no access to the volume, which is in another zone",
+    ),
+    (re.compile(r"node affinity/selector"), "with other labels than the compute's"),
     (re.compile(r"were unschedulable"), "closed for new pods"),
-    (re.compile(r"Too many pods"), "too many pods already"),
+    (re.compile(r"Too many pods"), "with too many pods already"),
+    (re.compile(r"exceed max volume count"), "with as many volumes as they can hold"),
 )
 
 
@@ -117,54 +111,33 @@ def _shortage(part: str) -> str:
     for pattern, words in _SHORTAGES:
         match = pattern.search(why)
         if match:
-            return f"{count} with {words.format(*match.groups())}"
+            return f"{count} {words.format(*match.groups())}"
     return f"{count} {why.rstrip('.')}"
 
 
-def crash(terminated: dict[str, Any], restarts: int, memory: str) -> str:
-    """A container that ended by itself, from its last state."""
-    times = f" It was started {restarts + 1} times." if restarts else ""
-    if terminated.get("reason") == "OOMKilled":
-        return f"The server used more than its memory, {memory}, and was stopped.{times} Set resources.memory higher."
-    last = _last_words(clean_lines(terminated.get("message")))
-    advice = next((words for pattern, words in _ADVICE if pattern.search(str(terminated.get("message")))), "")
-    said = f" It said: {sentence(last)}" if last else " See the logs."
-    return f"The server ended with exit code {terminated.get('exitCode')}.{times}{said} {advice}".strip()
-
-
-def clean_lines(text: object) -> list[str]:
-    lines = (clean(_LOG_PREFIX.sub("", line), 400) for line in str(text or "")[: 4 * MAX_LENGTH].splitlines())
-    return [line for line in lines if line]
-
-
-def _last_words(lines: list[str]) -> str:
-    """The first line that names a fault: what follows is mostly its echo through outer layers."""
-    return next((line for line in lines if _FAULT_LINE.search(line)), lines[-1] if lines else "")
-
-
-def fetch_failed(terminated: dict[str, Any], token_secret: str | None) -> str:
-    """From the last words of the fetch program, which are one JSON object."""
-    if terminated.get("reason") == "OOMKilled":
-        return "Bringing the weights used more than the memory of the pod. Set resources.memory higher."
-    try:
-        said = json.loads(str(terminated.get("message") or "").strip().splitlines()[-1])
-        reason, message = str(said["reason"]), str(said["message"])
-    except (ValueError, LookupError, TypeError):
-        last = _last_words(clean_lines(terminated.get("message")))
-        return (
-            f"The weights did not arrive (exit code {terminated.get('exitCode')}): {sentence(last or 'see the logs')}"
-        )
-    used = f" The token of the Secret {token_secret} was used." if token_secret and reason == "unauthorized" else ""
-    return f"The weights did not arrive: {sentence(message)}{used} {_FETCH_ADVICE.get(reason, '')}".strip()
-
-
-def quota(message: str) -> str:
+def refused(message: str) -> Refusal:
+    """Why the cluster makes no pods, from the words of its admission."""
     text = clean(message)
     if "exceeded quota" in text:
-        wanted = text.partition("exceeded quota:")[2].strip()
-        return (
-            f"The account's quota on this cluster is used up: {sentence(wanted)} Stop another host, or have it raised."
-        )
+        wanted = sentence(text.partition("exceeded quota:")[2].strip())
+        words = f"The account's quota on this cluster is used up: {wanted} Stop another host, or have it raised."
+        return Refusal("QuotaExceeded", words)
     if "PodSecurity" in text:
-        return f"The cluster's rules for pods refuse the replica: {sentence(text)}"
-    return f"The cluster refuses to create replicas: {sentence(text)}"
+        words = (
+            f"The cluster's rules for pods refuse the replica: {sentence(text)} They hold for all accounts; use the "
+        )
+        return Refusal("PodSecurity", f"{words}engine's own image and settings.", for_good=True)
+    if "maximum" in text and "usage per" in text:
+        words = (
+            f"The replica asks for more than one pod of this account may have: {sentence(text)} Lower spec.resources."
+        )
+        return Refusal("LimitExceeded", words, for_good=True)
+    return Refusal("FailedCreate", f"The cluster refuses to create replicas: {sentence(text)}")
+
+
+def volume_event(reason: str, message: str) -> Refusal | None:
+    """From an Event about a pod or a claim; None for one that explains nothing."""
+    if "Multi-Attach" in message:
+        reason = "MultiAttach"
+    text = EVENTS.get(reason)
+    return Refusal(reason, " ".join(text.format(detail=sentence(message)).split())) if text else None
