@@ -95,6 +95,15 @@ class Desk:
         assert answer.status == 200, answer.response.content
         self.world.settle(options.get("name", "case_host"), phase)
 
+    def wait(self, phase: str, *words: str, name: str = "case_host", rounds: int = 60) -> dict[str, Any]:
+        """The status, once the host is in that phase and its message holds the words."""
+        for _ in range(rounds):
+            self.world.round()
+            status = self.status(name)
+            if status.get("hostStatus") == phase and all(word in (status["message"] or "") for word in words):
+                return status
+        raise AssertionError(f"{name} is {status.get('hostStatus')}, not {phase} {words}: {status.get('message')}")
+
     def secret(self, name: str, value: str) -> Answer:
         return self.send(secret(name, value))
 
