@@ -12,6 +12,7 @@ from types import MappingProxyType
 from pydantic import SecretStr
 
 NO_SECRETS: Mapping[str, "SecretFact"] = MappingProxyType({})
+NO_PINS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +96,9 @@ class Facts:
     """The node type that it runs on now. A cheaper one that appears later moves nothing by itself."""
     node_labels: tuple[Mapping[str, str], ...] = ()
     """Labels of the nodes that the cluster has, each set once."""
+    pins: Mapping[str, str] = field(default_factory=lambda: NO_PINS)
+    """What the platform's defaults gave when this was launched, by names that the kind chose. A default that changes
+    later moves nothing that runs."""
+    surge: bool | None = None
+    """Whether a new pod may start before an old one has stopped, as the cluster had room when the pods were changed
+    last. None: they never were."""

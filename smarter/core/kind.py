@@ -4,7 +4,7 @@ One file (or folder) in `smarter/kinds/` ends in `KIND = Kind(...)`. The API, th
 ledger are generic over this record, so a new kind touches none of them. Optional functions default to "nothing".
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -78,6 +78,8 @@ class Observation:
     message: str = ""
     status: dict[str, Any] = field(default_factory=dict)
     conditions: tuple[Condition, ...] = ()
+    failed: bool = False
+    """This revision will not come up by waiting. The reconciler then puts the last good one back."""
 
 
 def _no_references(_manifest: Manifest) -> tuple[Reference, ...]:
@@ -110,6 +112,14 @@ def _no_hostnames(_manifest: Manifest, _facts: Facts) -> tuple[str, ...]:
 
 def _no_verdict(_manifest: Manifest, _facts: Facts) -> MemoryVerdict | None:
     return None
+
+
+def _no_pins(_manifest: Manifest, _facts: Facts) -> Mapping[str, str]:
+    return {}
+
+
+def _as_it_was(good: Manifest, _failed: Manifest) -> Manifest | None:
+    return good
 
 
 def _observe_stored(_manifest: Manifest, _facts: Facts, _live: list[KubernetesObject], _now: datetime) -> Observation:
@@ -166,6 +176,14 @@ class Kind:
     remain. Same input, same bytes."""
     observe: Callable[[Manifest, Facts, list[KubernetesObject], datetime], Observation] = _observe_stored
     """Live objects of the resource, pods included, to what they mean."""
+    phase_field: str = ""
+    """The field of the status that repeats the phase, where the kind has one."""
+    pins: Callable[[Manifest, Facts], Mapping[str, str]] = _no_pins
+    """What this manifest takes from the platform's defaults, resolved. It comes back as `facts.pins` until the next
+    launch."""
+    restored: Callable[[Manifest, Manifest], Manifest | None] = _as_it_was
+    """(the last good manifest, the one that failed) to what runs instead: the good one, with what cannot or must not go
+    back. None: nothing can."""
 
     @property
     def group(self) -> str:

@@ -68,7 +68,10 @@ def plan(
         wanted.add(ref)
         if ref in leaving:
             continue  # Its predecessor is still going; the next pass creates it.
-        reason = _difference(body, alive.get(ref))
+        if ref.kind == PERSISTENT_VOLUME_CLAIM and ref in alive:
+            body, reason = _claim_change(body, alive[ref])
+        else:
+            reason = _difference(body, alive.get(ref))
         if reason is None:
             unchanged += 1
             continue
@@ -107,6 +110,28 @@ def _difference(body: KubernetesObject, live: KubernetesObject | None) -> str | 
         return "changed"
     path = first_drift(body, live)
     return f"drifted at {path}" if path else None
+
+
+def _claim_change(body: KubernetesObject, live: KubernetesObject) -> tuple[KubernetesObject, str | None]:
+    """A claim that exists keeps what it is, whatever defaults are today: only its size can grow. What is sent names the
+    class and the mode that it has, because to leave out what was once sent means to take it away."""
+    has, asks = live.get("spec") or {}, body["spec"]
+    wanted, size = asks["resources"]["requests"]["storage"], _size_of(has)
+    grows = size is not None and parse_bytes(wanted) > size
+    kept = {name: has[name] for name in ("accessModes", "storageClassName") if has.get(name)}
+    requests = {"storage": wanted if grows else has.get("resources", {}).get("requests", {}).get("storage", wanted)}
+    effective = {**body, "spec": {**asks, **kept, "resources": {"requests": requests}}}
+    if grows:
+        return effective, "grows"
+    path = first_drift(effective["metadata"], live["metadata"], "metadata")
+    return effective, f"drifted at {path}" if path else None
+
+
+def _size_of(claim_spec: Any) -> int | None:
+    try:
+        return parse_bytes(str(claim_spec["resources"]["requests"]["storage"]))
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def first_drift(desired: Any, live: Any, path: str = "") -> str | None:

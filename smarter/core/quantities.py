@@ -76,3 +76,19 @@ def readable_bytes(amount: int) -> str:
         if amount >= factor:
             return f"{amount / factor:.1f} {suffix}B"
     return f"{amount} B"
+
+
+_ANY_QUANTITY = re.compile(r"(\d{0,30}(?:\.\d{0,30})?)(?:([eE][+-]?\d{1,2})|([KMGTPE]i|[numkMGTPE]))?", re.ASCII)
+_SMALL = {"n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000)}
+
+
+def parse_amount(text: object) -> Fraction | None:
+    """A quantity as others write it into Kubernetes objects, in whole units, whatever it counts. None for what is none:
+    this is for looking at clusters, not for judging manifests."""
+    match = _ANY_QUANTITY.fullmatch(str(text))
+    if match is None or not match[1].strip("."):
+        return None
+    number, exponent, suffix = Fraction(match[1]), match[2], match[3] or ""
+    if exponent:
+        return number * Fraction(10) ** int(exponent[1:])
+    return number * Fraction(_BINARY.get(suffix) or _DECIMAL.get(suffix) or _SMALL.get(suffix) or 1)

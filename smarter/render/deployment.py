@@ -20,6 +20,8 @@ class Rollout:
     """Only one node can hold the volume: the old pod must be gone before the new one can start."""
     scarce: bool
     """There may be no room for one more pod, as with GPUs."""
+    surge: bool | None = None
+    """Whether there was room for one more when the pods were changed last. None: nobody looked."""
 
 
 def deployment(
@@ -56,5 +58,8 @@ def progress_deadline_seconds(pod: Pod) -> int:
 def _strategy(rollout: Rollout) -> dict[str, Any]:
     if rollout.exclusive_volume:
         return {"type": "Recreate"}
-    surge, unavailable = (0, 1) if rollout.scarce else (1, 0)
+    if rollout.surge is False and rollout.replicas == 1:
+        return {"type": "Recreate"}
+    may_surge = not rollout.scarce if rollout.surge is None else rollout.surge
+    surge, unavailable = (1, 0) if may_surge else (0, 1)
     return {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}

@@ -22,12 +22,13 @@ from smarter.apps.clusters import services as clusters
 from smarter.apps.clusters.models import Cluster as ClusterRow
 from smarter.apps.costs import services as costs
 from smarter.apps.reconcile import leftovers, namespaces, usage
-from smarter.apps.reconcile.outcome import digest, fingerprint, phase_event, priced, state_columns
+from smarter.apps.reconcile.outcome import digest, fingerprint, of_restored, phase_event, priced, state_columns
 from smarter.apps.reconcile.states import Finding, wake_deployed, wake_failed, write_findings
 from smarter.apps.reconcile.watch import Watch, claim_watch, release
 from smarter.apps.resources.events import write_events
-from smarter.apps.resources.facts import computes_for, facts_for, manifest_of
+from smarter.apps.resources.facts import computes_for, facts_for
 from smarter.apps.resources.models import ResourceState
+from smarter.apps.resources.revision import may_restore, remember_good, running_manifest
 from smarter.cluster.port import Cluster
 from smarter.core import naming
 from smarter.core.conditions import Condition
@@ -129,6 +130,7 @@ def _pass(row: ClusterRow, held: Watch, now: datetime) -> tuple[bool, datetime |
             findings.append(finding)
     _close_vanished(port, states, seen, opened, held.observed_at or now)
     write_findings(findings)
+    remember_good([finding.state for finding in findings if finding.columns.get("ready")])
     write_events([finding.event for finding in findings if finding.event])
     still = {finding.state.pk: finding.columns.get("in_transition", False) for finding in findings}
     return any(still.get(state.pk, state.in_transition) for state in states), info_at
@@ -182,10 +184,13 @@ def _finding(state: ResourceState, found: Seen, facts: Callable[[], Facts], now:
     if seen_digest == state.seen_digest and not state.in_transition:
         return Finding(state, {}, drifted=True) if drifted else None
     kind = KINDS[resource.kind_key]
-    manifest = manifest_of(resource)
+    manifest = running_manifest(resource)
     observation = kind.observe(manifest, facts(), [*found.owned, *found.pods], now)
     if resource.deployed:
         observation = priced(observation, kind.placement(manifest, facts()))
+    observation = of_restored(observation, kind, resource)
+    # What will not come up is the reconciler's, which puts the last good revision back.
+    drifted = drifted or (observation.failed and may_restore(resource))
     conditions = [
         Condition(old["type"], old["status"], old["reason"], old["message"])
         for old in state.status.get("conditions") or []
@@ -204,7 +209,7 @@ def _record_usage(
     kind = KINDS[resource.kind_key]
 
     def placement() -> Placement | None:
-        return kind.placement(manifest_of(resource), facts())
+        return kind.placement(running_manifest(resource), facts())
 
     usage.record(usage.payer_of(resource, row.uid), found.pods, opened, placement)
 

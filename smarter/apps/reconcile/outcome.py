@@ -12,9 +12,10 @@ from typing import Any
 
 from smarter.apps.resources.events import event_for
 from smarter.apps.resources.models import Event, Resource, ResourceState
+from smarter.apps.resources.revision import is_restored, own_conditions
 from smarter.core.conditions import Condition, merge, truth
 from smarter.core.cost import rounded
-from smarter.core.kind import Observation, Placement
+from smarter.core.kind import Kind, Observation, Placement
 from smarter.core.objects import PERSISTENT_VOLUME_CLAIM, KubernetesObject, kind_of, ref_of
 from smarter.core.problems import Problem, remarks
 
@@ -62,7 +63,8 @@ def state_columns(
     ready = observation.ready and current
     reason = "Ready" if ready else "NotReady" if current else "NewerGeneration"
     stored = [Condition("Ready", truth(ready), reason, observation.message)]
-    stored += [condition for condition in (*observation.conditions, *conditions) if condition.type != "Ready"]
+    beside = (*observation.conditions, *conditions, *own_conditions(state))
+    stored += [condition for condition in beside if condition.type != "Ready"]
     return {
         "status": {
             **_with_remarks(observation.status, state.status),
@@ -95,6 +97,20 @@ def priced(observation: Observation, placement: Placement | None) -> Observation
     if price is None:
         return observation
     return replace(observation, status={**observation.status, "pricePerHour": f"{rounded(price).normalize():f}"})
+
+
+def of_restored(observation: Observation, kind: Kind, resource: Resource) -> Observation:
+    """What is seen of a revision that was put back is not what was asked for: it serves, and it is not ready."""
+    if not is_restored(resource):
+        return observation
+    phase = "degraded" if observation.phase == "active" else observation.phase
+    message = f"{resource.state.restored['message']} {observation.message}".strip()
+    status = {**observation.status, **phase_fields(kind, phase)}
+    return replace(observation, phase=phase, ready=False, message=message, status=status, failed=False)
+
+
+def phase_fields(kind: Kind | None, phase: str) -> dict[str, Any]:
+    return {kind.phase_field: phase} if kind and kind.phase_field else {}
 
 
 def phase_event(resource: Resource, before: str, after: str, message: str) -> Event | None:

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from smarter.cluster.port import Cluster
-from smarter.core.errors import TemporaryError
+from smarter.core.errors import PermanentError, TemporaryError
 from smarter.core.kind import Kind
 from smarter.core.objects import (
     CERTIFICATE_OF_LABEL,
     GENERATION_ANNOTATION,
     OWNER_UID_LABEL,
+    PERSISTENT_VOLUME_CLAIM,
     POD,
     SECRET,
     KubernetesObject,
@@ -66,11 +67,36 @@ def newest_generation(live: Live) -> int:
 
 
 def carry_out(port: Cluster, plan: Plan, live: Live, still_mine: Callable[[], bool]) -> None:
-    """`live` follows each change. TemporaryError LeaseLost when somebody else has taken over."""
+    """`live` follows each change. TemporaryError LeaseLost when somebody else has taken over. A refusal ends the pass,
+    but where the other steps do not build on the refused one they are taken first."""
+    refused: list[PermanentError] = []
     for change in plan.changes:
         if not still_mine():
             raise TemporaryError("another worker has taken over", reason="LeaseLost", delay_seconds=0)
-        _carry_out_one(port, change, live)
+        try:
+            _carry_out_one(port, change, live)
+        except PermanentError as error:
+            if not _stands_alone(change):
+                raise
+            refused.append(_explained(change, error))
+    if refused:
+        raise PermanentError(" ".join(error.message for error in refused[:3]), reason=refused[0].reason)
+
+
+def _stands_alone(change: Change) -> bool:
+    return change.body is None or (change.action == "update" and change.ref.kind == PERSISTENT_VOLUME_CLAIM)
+
+
+def _explained(change: Change, error: PermanentError) -> PermanentError:
+    if error.reason == "NamespaceMissing":
+        return error
+    if change.body is None:
+        return PermanentError(f"{change.ref} was not deleted: {error.message}", reason=error.reason)
+    words = (
+        f"The volume cannot be changed: {error.message.rstrip('.')}. Where its storage class does not let it grow, go "
+        "back to the old size, or undeploy it with retain: false and deploy it again, which brings the weights anew."
+    )
+    return PermanentError(words, reason="VolumeNotGrown")
 
 
 def _carry_out_one(port: Cluster, change: Change, live: Live) -> None:
@@ -83,7 +109,15 @@ def _carry_out_one(port: Cluster, change: Change, live: Live) -> None:
 
 
 def objects_left(kind: Kind, live: Live) -> list[str]:
-    """What of a resource still exists, for a deletion that waits."""
+    """What of a resource still exists, and what holds it there, for a deletion that waits."""
     order = {object_kind: index for index, object_kind in enumerate((*kind.object_kinds, POD))}
-    refs = sorted((ref_of(body) for body in live.everything), key=lambda ref: (order.get(ref.kind, 0), ref.name))
-    return [str(ref) for ref in refs]
+    left = sorted(live.everything, key=lambda body: (order.get(ref_of(body).kind, 0), ref_of(body).name))
+    return [f"{ref_of(body)}{_held(body)}" for body in left]
+
+
+def _held(body: KubernetesObject) -> str:
+    metadata = body["metadata"]
+    finalizers = metadata.get("finalizers") or ()
+    if not finalizers or not metadata.get("deletionTimestamp"):
+        return ""
+    return f" (held by {', '.join(finalizers)})"

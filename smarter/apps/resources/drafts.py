@@ -15,10 +15,11 @@ from smarter.apps.accounts.actor import Actor
 from smarter.apps.accounts.store import check_version
 from smarter.apps.clusters.models import Cluster
 from smarter.apps.clusters.services import choose
-from smarter.apps.resources.facts import build_facts, computes_for, manifest_of, stand_ins
+from smarter.apps.resources.facts import build_facts, computes_for, stand_ins
 from smarter.apps.resources.models import Reference as StoredReference
 from smarter.apps.resources.models import Resource
-from smarter.apps.resources.references import Key, Target, key_of, resolve_refs
+from smarter.apps.resources.references import SECRET_KEY, Key, Target, key_of, resolve_refs
+from smarter.apps.resources.revision import declared_manifest, pins_of, pins_of_launch, place_of
 from smarter.apps.resources.tables import is_table_kind
 from smarter.core.errors import Refused
 from smarter.core.facts import ComputeFact, Facts
@@ -139,6 +140,8 @@ def facts_of(batch: Batch, draft: Draft) -> Facts:
         secrets=stand_ins(batch.targets[key] for key in keys if key in batch.targets),
         computes=batch.computes,
         placed_on=draft.stored.placed_on if draft.stored else "",
+        pins=pins_of_launch(draft.stored) if draft.stored else {},
+        surge=draft.stored.state.rollout.get("surge") if draft.stored else None,
     )
 
 
@@ -163,7 +166,6 @@ def in_order(drafts: list[Draft]) -> list[Draft]:
 
 
 NO_CLUSTER = "no_cluster"
-SECRET_KEY = ("smarter.sh/v1", "Secret")
 
 
 def generated_keys(drafts: Iterable[Draft]) -> set[Key]:
@@ -208,7 +210,7 @@ def _load_references(drafts: list[Draft]) -> None:
 
 def _manifest_or_none(row: Resource) -> Manifest | None:
     try:
-        return manifest_of(row)
+        return declared_manifest(row)
     except ValueError:
         # A manifest of an older release that no longer fits is replaced like one that was never there.
         return None
@@ -252,7 +254,9 @@ def _old_facts(batch: Batch, draft: Draft, computes: tuple[ComputeFact, ...]) ->
         cluster=draft.cluster,
         secrets=stand_ins(Target(secret=row.to_secret) for row in draft.old_references),
         computes=computes,
-        placed_on=draft.stored.placed_on,
+        placed_on=place_of(draft.stored),
+        pins=pins_of(draft.stored),
+        surge=draft.stored.state.rollout.get("surge"),
     )
 
 

@@ -17,18 +17,13 @@ from smarter.apps.accounts.models import Account
 from smarter.apps.clusters.models import Cluster
 from smarter.apps.clusters.services import environment_for, features_of
 from smarter.apps.resources.models import Reference, Resource
-from smarter.apps.resources.references import Target
-from smarter.core.facts import AccountFact, ComputeFact, Facts, SecretFact
-from smarter.core.kind import Manifest
+from smarter.apps.resources.references import SECRET_KEY, Target, resolve_refs
+from smarter.apps.resources.revision import is_restored, pins_of, place_of, running_manifest
+from smarter.core.facts import NO_PINS, AccountFact, ComputeFact, Facts, SecretFact
 from smarter.core.manifest import model_of
 from smarter.kinds import KINDS
 
 STAND_IN = SecretStr("stand-in")
-
-
-def manifest_of(resource: Resource) -> Manifest:
-    """ValueError where what is stored no longer fits its schema."""
-    return model_of(KINDS[resource.kind_key], resource.metadata, resource.spec)
 
 
 def facts_for(
@@ -46,7 +41,9 @@ def facts_for(
         cluster=cluster,
         secrets=secrets,
         computes=computes_for(resource.account) if computes is None else computes,
-        placed_on=resource.placed_on,
+        placed_on=place_of(resource),
+        pins=pins_of(resource),
+        surge=resource.state.rollout.get("surge"),
     )
 
 
@@ -60,6 +57,8 @@ def build_facts(  # noqa: PLR0913 - one argument for each thing that is not in t
     secrets: Mapping[str, SecretFact],
     computes: tuple[ComputeFact, ...],
     placed_on: str = "",
+    pins: Mapping[str, str] = NO_PINS,
+    surge: bool | None = None,
 ) -> Facts:
     return Facts(
         account=AccountFact(account.number, str(account.uid)),
@@ -72,6 +71,8 @@ def build_facts(  # noqa: PLR0913 - one argument for each thing that is not in t
         computes=computes,
         placed_on=placed_on or None,
         node_labels=tuple(cluster.node_labels) if cluster else (),
+        pins=pins,
+        surge=surge,
     )
 
 
@@ -79,12 +80,26 @@ def secret_names_of(resource: Resource) -> tuple[str, ...]:
     """Names of the secrets that the resource refers to and of those that were made for it, as resolved when it was
     applied. What the reconciler asks `secrets.services.use` for."""
     rows = Reference.objects.filter(from_resource=resource, to_secret__account=resource.account)
-    return tuple(sorted(set(rows.values_list("to_secret__name", flat=True))))
+    return tuple(sorted({*rows.values_list("to_secret__name", flat=True), *_secrets_put_back(resource)}))
 
 
 def stand_ins_of(resource: Resource) -> dict[str, SecretFact]:
     rows = Reference.objects.filter(from_resource=resource, to_secret__isnull=False).select_related("to_secret")
-    return stand_ins(Target(secret=row.to_secret) for row in rows)
+    back = resolve_refs(resource.account, [(*SECRET_KEY, name) for name in _secrets_put_back(resource)])
+    return stand_ins([*(Target(secret=row.to_secret) for row in rows), *back.values()])
+
+
+def _secrets_put_back(resource: Resource) -> set[str]:
+    """A revision that was put back may need other secrets than the declared one refers to."""
+    if not is_restored(resource):
+        return set()
+    kind = KINDS[resource.kind_key]
+    try:
+        manifest = running_manifest(resource)
+    except ValueError:
+        return set()
+    named = {ref.name for ref in kind.references(manifest) if (ref.api_version, ref.kind) == SECRET_KEY}
+    return named | set(kind.generated_secrets(manifest))
 
 
 def stand_ins(targets: Iterable[Target]) -> dict[str, SecretFact]:

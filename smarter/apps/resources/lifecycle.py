@@ -17,10 +17,11 @@ from smarter.apps.resources.claims import claim
 from smarter.apps.resources.dependents import refuse_while_used, refuse_while_used_by_tables
 from smarter.apps.resources.drafts import NO_CLUSTER
 from smarter.apps.resources.events import event_for, write_events
-from smarter.apps.resources.facts import facts_for, manifest_of, stand_ins_of
+from smarter.apps.resources.facts import facts_for, stand_ins_of
 from smarter.apps.resources.hint import hint_after_commit
 from smarter.apps.resources.locks import lock_account
 from smarter.apps.resources.models import Reference, Resource, ResourceState
+from smarter.apps.resources.revision import declared_manifest
 from smarter.apps.resources.tables import TABLE_STORES
 from smarter.apps.resources.write import generated_targets, next_version
 from smarter.apps.secrets import services as secrets
@@ -136,7 +137,7 @@ def _launch(actor: Actor, kind: Kind, row: Resource) -> None:
     if row.cluster is None:
         raise Refused(422, NO_CLUSTER, "There is no cluster to deploy to. Apply a Cluster with isDefault first.")
     try:
-        manifest = manifest_of(row)
+        manifest = declared_manifest(row)
     except ValueError as error:
         raise Refused(422, "invalid", f"{str(error).capitalize()}. Apply it again in the present form.") from error
     row.deployed, row.deployed_at = True, timezone.now()

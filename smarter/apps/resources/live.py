@@ -11,8 +11,9 @@ from smarter.apps.accounts.store import not_found
 from smarter.apps.clusters.services import client_for, features_of
 from smarter.apps.resources import queries
 from smarter.apps.resources.diff import masked
-from smarter.apps.resources.facts import facts_for, manifest_of, secret_names_of, stand_ins_of
+from smarter.apps.resources.facts import facts_for, secret_names_of, stand_ins_of
 from smarter.apps.resources.models import Resource
+from smarter.apps.resources.revision import running_manifest
 from smarter.apps.secrets import services as secrets
 from smarter.core import naming
 from smarter.core.errors import PermanentError, Refused, TemporaryError
@@ -108,7 +109,7 @@ def _own(actor: Actor, kind: Kind, name: str) -> Resource:
 
 def _render(kind: Kind, row: Resource, facts: dict[str, SecretFact]) -> list[KubernetesObject]:
     try:
-        manifest = manifest_of(row)
+        manifest = running_manifest(row)
     except ValueError as error:
         raise Refused(409, "outdated", f"{str(error).capitalize()}. Apply it again in the present form.") from error
     return kind.render(manifest, facts_for(row, row.cluster, facts))

@@ -6,10 +6,13 @@ Read through `queries.py`, written through `apply.py`, `lifecycle.py` and, for t
 import uuid
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Value
 from django.utils import timezone
 
 from smarter.apps.accounts.scope import AccountScope
+
+_NOTHING = Value({}, models.JSONField())
+"""Also as the database's own default, for workers of the release before that still insert rows during an upgrade."""
 
 
 class AccountQuota(models.Model):
@@ -79,8 +82,6 @@ class ResourceState(models.Model):
     status = models.JSONField(default=dict)
     phase = models.CharField(max_length=32, default="inactive")
     ready = models.BooleanField(default=False)
-    in_transition = models.BooleanField(default=False)
-    """Whether it is worth a look again soon."""
     observed_generation = models.BigIntegerField(default=0)
     next_check_at = models.DateTimeField(null=True)
     """When the reconciler looks again; None: nothing is to be done. This is the queue."""
@@ -95,6 +96,15 @@ class ResourceState(models.Model):
     """Whether the cluster should be looked at fast because of it."""
     fingerprint = models.JSONField(default=dict)
     """Uid and version of each object after the last apply; another value on the cluster means drift."""
+    pins = models.JSONField(default=dict, db_default=_NOTHING)
+    """`launch`, the time of the launch that it was resolved for, and `values`: what `Kind.pins` answered then."""
+    rollout = models.JSONField(default=dict, db_default=_NOTHING)
+    """How pods were replaced last, and why: `template` (a hash), `surge`, `reason`, `message`."""
+    last_good = models.JSONField(default=dict, db_default=_NOTHING)
+    """The last revision that was ready: `generation`, `apiVersion`, `metadata`, `spec`, `pins`, `placedOn`."""
+    restored = models.JSONField(default=dict, db_default=_NOTHING)
+    """The generation that did not start, and what was done: `generation`, `from` (the one that was put back, 0 where
+    none could be), `reason`, `message`."""
     seen_digest = models.CharField(max_length=64, default="", blank=True)
     """Of the versions of all objects at the last observation; the same again means nothing to do."""
 

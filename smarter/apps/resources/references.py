@@ -18,6 +18,7 @@ from smarter.apps.secrets.models import Secret
 from smarter.core.kind import Kind, Reference
 from smarter.kinds import KINDS
 
+SECRET_KEY = ("smarter.sh/v1", "Secret")
 Key = tuple[str, str, str]
 """apiVersion, kind, name."""
 
@@ -80,5 +81,5 @@ def _left_to_the_store(_account: Account, names: set[str]) -> dict[str, Target]:
 
 # Kinds that manifests refer to and whose rows are not resources.
 _RESOLVERS: dict[tuple[str, str], Callable[[Account, set[str]], dict[str, Target]]] = {
-    ("smarter.sh/v1", "Secret"): _secrets,
+    SECRET_KEY: _secrets,
 }

@@ -17,6 +17,7 @@ from smarter.kinds.sam.llm_host.host import block, host_of
 from smarter.kinds.sam.llm_host.observe import observe
 from smarter.kinds.sam.llm_host.placing import memory_verdict, placement
 from smarter.kinds.sam.llm_host.render import render
+from smarter.kinds.sam.llm_host.standing import pins, restored
 from smarter.models.sam.llm_host import SAMLLMHost
 
 
@@ -74,4 +75,7 @@ KIND = Kind(
     generated_secrets=generated_secrets,
     render=render,
     observe=observe,
+    phase_field="hostStatus",
+    pins=pins,
+    restored=restored,
 )

@@ -12,6 +12,7 @@ from smarter.core.quantities import parse_bytes
 from smarter.core.source import Weights
 from smarter.kinds.sam.llm_host.host import Host, block, host_of, shm_bytes
 from smarter.kinds.sam.llm_host.placing import chosen_compute
+from smarter.kinds.sam.llm_host.standing import fetch_image_of, image_of
 from smarter.models.sam.llm_host import SAMLLMHost
 from smarter.render.deployment import Rollout, deployment
 from smarter.render.identity import Identity
@@ -65,6 +66,7 @@ def _deployment(host: Host, identity: Identity, facts: Facts, compute: ComputeFa
         replicas=block(host.spec.scaling).replicas,
         exclusive_volume=storage.accessMode == "ReadWriteOnce",
         scarce=host.need.gpu_count > 0,
+        surge=facts.surge,
     )
     return deployment(
         identity,
@@ -81,7 +83,7 @@ def _pod(host: Host, identity: Identity, facts: Facts, compute: ComputeFact) -> 
     storage = block(spec.storage)
     weights = host.source.weights(spec, facts.environment, engine.layout)
     return Pod(
-        image=image_of(host),
+        image=image_of(host, facts),
         launch=engine.launch(spec, weights, host.served_name),
         port=block(spec.engine.port),
         probes=_probes(host, weights),
@@ -92,21 +94,13 @@ def _pod(host: Host, identity: Identity, facts: Facts, compute: ComputeFact) -> 
         weights=weights,
         claim=storage.existingClaim or identity.name,
         claim_read_only=not host.source.brings,
-        fetch_image=facts.environment.fetch_image,
+        fetch_image=fetch_image_of(facts),
         secret_name=identity.name,
         secret_keys=frozenset(_secret_names(host)),
         extra_args=tuple(spec.engine.args or ()),
         extra_env={n: v for n, v in (spec.engine.env or {}).items() if n not in host.source.env_names},
         writable=engine.writable,
     )
-
-
-def image_of(host: Host) -> str:
-    images = host.engine.images
-    image = host.spec.engine.image or (images.gpu if host.need.gpu_count else images.cpu)
-    if image is None:
-        raise PermanentError(f"{host.engine.name} has no image for this hardware.", reason="NoImage")
-    return image
 
 
 def _probes(host: Host, weights: Weights) -> Probes:
