@@ -15,7 +15,7 @@ from smarter.fetch import volume
 from smarter.fetch.errors import FetchError
 from smarter.fetch.pace import Pace
 from smarter.fetch.progress import Progress
-from smarter.fetch.run import Job, fetch
+from smarter.fetch.run import Job, fetch, verified
 from smarter.fetch.transfer import Context
 from smarter.fetch.web import Rules, Token, parse
 
@@ -26,7 +26,11 @@ TOKEN_ENV = {"huggingface": "HF_TOKEN", "ollama": "", "pvc": "", "s3": "S3_KEYS"
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="smarter.fetch", description=__doc__, allow_abbrev=False)
     parser.add_argument("--source", required=True, choices=sorted(TOKEN_ENV))
-    parser.add_argument("--repository", required=True, help="owner/name, a URL, or a path within the volume")
+    parser.add_argument(
+        "--repository",
+        required=True,
+        help="a hub's owner/name, a URL, s3://bucket/prefix, a model:tag, or a path within the volume",
+    )
     parser.add_argument("--target", required=True, type=Path, help="the folder to fill; for pvc the mount itself")
     parser.add_argument("--revision", default="main", help="branch, tag or commit of a hub repository")
     parser.add_argument("--file", help="one file of the repository, or the name that a URL's file gets")
@@ -41,6 +45,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--backoff-seconds", type=float, default=1.0, help="pause after the first failure")
     parser.add_argument("--stall-seconds", type=float, default=60.0, help="silence that counts as a failure")
     parser.add_argument("--progress-seconds", type=float, default=5.0)
+    parser.add_argument("--verify", action="store_true", help="bring nothing, only look whether everything is there")
     parser.add_argument("--allow-http", action="store_true", help="also fetch without TLS")
     parser.add_argument("--allow-private", action="store_true", help="also fetch from private and loopback addresses")
     parser.add_argument("--termination-log", type=Path, default=Path("/dev/termination-log"))
@@ -88,24 +93,36 @@ def _run(options: argparse.Namespace, secret: str, progress: Progress) -> dict[s
     if options.source == "pvc":
         volume.require_present(options.target, options.repository, options.file)
         return {"repository": options.repository}
-    rules = Rules(options.allow_http, options.allow_private, options.stall_seconds)
-    address = options.hub_url if options.source == "huggingface" else options.repository
-    env = TOKEN_ENV[options.source]
-    token = Token(parse(address, rules).origin, env, secret) if secret else None
-    context = Context(rules, Pace(options.attempts, options.backoff_seconds), progress, env, token)
-    job = Job(
+    job = _job(options)
+    marker = verified(job) if options.verify else fetch(job, _context(options, secret, progress))
+    files = marker["files"]
+    return {"revision": marker["revision"], "files": len(files), "bytes": sum(entry["size"] for entry in files)}
+
+
+def _job(options: argparse.Namespace) -> Job:
+    return Job(
         source=options.source,
         repository=options.repository,
         target=options.target.absolute(),
-        revision=options.revision if options.source == "huggingface" else "",
+        revision=options.revision if options.source == "huggingface" and options.layout == "files" else "",
         file=options.file,
         sha256=options.sha256.lower() if options.sha256 else None,
         hub_url=options.hub_url,
+        registry_url=options.registry_url,
+        layout=options.layout,
         parallel=options.parallel,
     )
-    marker = fetch(job, context)
-    files = marker["files"]
-    return {"revision": marker["revision"], "files": len(files), "bytes": sum(entry["size"] for entry in files)}
+
+
+def _context(options: argparse.Namespace, secret: str, progress: Progress) -> Context:
+    rules = Rules(options.allow_http, options.allow_private, options.stall_seconds)
+    env = TOKEN_ENV[options.source]
+    pace = Pace(options.attempts, options.backoff_seconds)
+    context = Context(rules, pace, progress, env, secret=secret)
+    address = {"huggingface": options.hub_url, "url": options.repository}.get(options.source)
+    if secret and address:
+        context.token = Token(parse(address, rules).origin, env, secret)
+    return context
 
 
 def _exit_now() -> None:

@@ -4,15 +4,19 @@ EXIT_CODES = {
     "failed": 1,
     "bad_url": 2,
     "bad_path": 2,
+    "cloud_model": 2,
     "unauthorized": 3,
+    "gated": 3,
     "not_found": 4,
     "checksum_mismatch": 5,
     "disk_full": 6,
     "stalled": 7,
     "unreachable": 7,
+    "rate_limited": 7,
     "forbidden_address": 8,
     "bad_certificate": 9,
     "bad_answer": 10,
+    "incomplete": 11,
 }
 
 

@@ -5,25 +5,22 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote, urljoin
 
+from smarter.fetch.digest import Item
 from smarter.fetch.errors import FetchError
 from smarter.fetch.pace import repeated
-from smarter.fetch.transfer import Context, Item
-from smarter.fetch.web import MAX_JSON_BYTES, Answer, parse, request, require_success
+from smarter.fetch.paths import is_safe_path, selected
+from smarter.fetch.transfer import Context
+from smarter.fetch.web import MAX_JSON_BYTES, Answer, parse, request
 
 MAX_FILES = 10_000
-MAX_PARTS = 999
 _REPOSITORY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,95}(?:/[A-Za-z0-9_][A-Za-z0-9._-]{0,95})?\Z", re.ASCII)
 _REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,199}\Z", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}\Z", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z", re.ASCII)
 _NEXT = re.compile(r'<([^<>]{1,4000})>;\s*rel="next"', re.ASCII)
-_PART = re.compile(r"(.+)-[0-9]{5}-of-([0-9]{5})(\.[A-Za-z0-9]+)\Z", re.ASCII)
-# Other spellings of the same weights; engines load the safetensors where they are.
-_OTHER_WEIGHTS = (".pth", ".bin", ".pt", ".h5", ".msgpack", ".ot")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +40,6 @@ def check(repository: Repository) -> None:
         raise FetchError("bad_path", "a file is a relative path inside the repository")
 
 
-def is_safe_path(path: str) -> bool:
-    parts = path.split("/")
-    return (
-        0 < len(path) <= 1024
-        and path.isprintable()
-        and "\\" not in path
-        and not path.startswith("/")
-        and all(part not in ("", ".", "..") and len(part.encode()) <= 200 for part in parts)
-        and not parts[0].startswith(".smarter-")
-    )
-
-
 def commit_of(repository: Repository, context: Context) -> str:
     url = f"{_api(repository)}/revision/{quote(repository.revision, safe='')}"
     what = f"revision {repository.revision} of {repository.name}"
@@ -68,35 +53,8 @@ def commit_of(repository: Repository, context: Context) -> str:
 def items(repository: Repository, commit: str, context: Context) -> list[Item]:
     """What has to be brought: the one file (with its parts, if it is split), or all that an engine can use."""
     found = [item for entry in _tree(repository, commit, context) if (item := _item(repository, commit, entry))]
-    names = {item.path for item in found}
-    if repository.file is not None:
-        wanted = set(_parts(repository.file))
-        if not wanted <= names:
-            raise FetchError("not_found", f"{repository.name} has no file {min(wanted - names)} at this revision")
-    else:
-        wanted = {name for name in names if _is_wanted(name, names)}
-    if not wanted:
-        raise FetchError("not_found", f"{repository.name} has no files at this revision")
+    wanted = selected({item.path for item in found}, repository.file, f"{repository.name} at this revision")
     return [item for item in found if item.path in wanted]
-
-
-def _is_wanted(name: str, names: set[str]) -> bool:
-    if name.startswith("original/") or name in (".gitattributes", ".gitignore"):
-        return False
-    if not any(other.endswith(".safetensors") and not other.startswith("original/") for other in names):
-        return True
-    return PurePosixPath(name).suffix not in _OTHER_WEIGHTS
-
-
-def _parts(file: str) -> Iterator[str]:
-    """A split file is named by one of its parts and needs the others beside it."""
-    match = _PART.match(file)
-    if not match or not 1 <= int(match.group(2)) <= MAX_PARTS:
-        yield file
-        return
-    stem, count, suffix = match.groups()
-    for number in range(1, int(count) + 1):
-        yield f"{stem}-{number:05d}-of-{count}{suffix}"
 
 
 def _api(repository: Repository) -> str:
@@ -147,7 +105,7 @@ def _item(repository: Repository, commit: str, entry: dict[str, Any]) -> Item | 
 def _json(url: str, what: str, context: Context) -> tuple[Any, str]:
     """The answer, and the address of the next page or ''."""
     with request(url, context.rules, token=context.token) as answer:
-        require_success(answer, what, context.token_env, has_token=context.token is not None)
+        context.require_success(answer, what)
         body = answer.read_all(MAX_JSON_BYTES)
         following = _next_page(answer)
     try:

@@ -1,24 +1,31 @@
 """The course of one fetch: is it done, lock, list, bring, publish."""
 
+import os
 import time
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from smarter.fetch import huggingface, lock, store
-from smarter.fetch.errors import FetchError, Stopped
-from smarter.fetch.huggingface import Repository, is_safe_path
-from smarter.fetch.transfer import Context, Item, bring, disk_fault
+from smarter.fetch import huggingface, lock, registry, s3, s3_keys, store
+from smarter.fetch.batch import bring_all
+from smarter.fetch.digest import Item
+from smarter.fetch.errors import FetchError
+from smarter.fetch.huggingface import Repository
+from smarter.fetch.paths import is_safe_path
+from smarter.fetch.registry import Model
+from smarter.fetch.transfer import Context, disk_fault
 from smarter.fetch.web import parse
 
 WAITING_EVERY_SECONDS = 15.0
+VERIFY_SECONDS = 20.0
+_VERIFY_EVERY_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to bring and where to. `repository` is a hub's repository, or a URL."""
+    """What to bring and where to. `repository` is a hub's repository, a URL, a place in a bucket or a model's name."""
 
     source: str
     repository: str
@@ -27,25 +34,54 @@ class Job:
     file: str | None = None
     sha256: str | None = None
     hub_url: str = ""
+    registry_url: str = ""
+    layout: str = "files"
     parallel: int = 4
+
+    @property
+    def model(self) -> Model | None:
+        """What a store of models calls it; None where a folder of files is filled."""
+        if self.source == "ollama":
+            return registry.model_of(self.repository, self.file, self.registry_url, registry.OLLAMA_HOST)
+        if self.layout == "registry":
+            return registry.model_of(self.repository, self.file, self.hub_url, registry.HUB_HOST)
+        return None
 
 
 def fetch(job: Job, context: Context) -> dict[str, Any]:
     """The marker of the complete target. Raises FetchError."""
-    marker = store.read_marker(job.target)
+    marker = present(job)
     if marker:
         return marker
+    place = registry.place_of(job.model, job.target) if job.model else job.target
     try:
-        job.target.parent.mkdir(parents=True, exist_ok=True)
-        with lock.held(job.target, lambda: store.read_marker(job.target) is not None, _Waiting(context)) as is_mine:
-            if is_mine:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with lock.held(place, lambda: present(job) is not None, _Waiting(context)) as is_mine:
+            if is_mine and not present(job):
                 _fetch_alone(job, context)
     except OSError as error:
         raise disk_fault(error) from None
-    marker = store.read_marker(job.target)
+    marker = present(job)
     if marker is None:
         raise FetchError("failed", "the folder changed while it was being finished")
     return marker
+
+
+def present(job: Job) -> dict[str, Any] | None:
+    model = job.model
+    return registry.marker_of(model, job.target) if model else store.read_marker(job.target)
+
+
+def verified(job: Job, seconds: float = VERIFY_SECONDS) -> dict[str, Any]:
+    """The marker of weights that another pod brought. Network file systems show news a little late."""
+    until = time.monotonic() + seconds
+    while True:
+        marker = present(job)
+        if marker:
+            return marker
+        if time.monotonic() >= until:
+            raise FetchError("incomplete", "the volume does not hold the finished weights")
+        time.sleep(_VERIFY_EVERY_SECONDS)
 
 
 class _Waiting:
@@ -62,9 +98,10 @@ class _Waiting:
 
 
 def _fetch_alone(job: Job, context: Context) -> None:
-    if store.read_marker(job.target):
+    if job.model:
+        registry.fetch_alone(job.model, job.target, context, job.parallel)
         return
-    commit, items = _listed(job, context)
+    commit, items = _LISTS[job.source](job, context)
     identity = {
         "source": job.source,
         # The query of a URL may be a signature, and a volume is read by others.
@@ -74,49 +111,36 @@ def _fetch_alone(job: Job, context: Context) -> None:
         "file": job.file,
     }
     folder = store.working_folder(job.target, identity)
-    sizes = [item.size for item in items]
-    known = [size for size in sizes if size is not None]
-    if len(known) == len(sizes):
-        context.progress.total = sum(known)
-        store.require_space(job.target.parent, sum(known) - store.used_bytes(folder))
-    context.progress.say("start", files=len(items), total=context.progress.total, revision=commit)
-    try:
-        files = _bring_all(items, folder, context, job.parallel)
-    except FetchError as fault:
-        if fault.reason == "disk_full":
-            store.remove(folder)
-        raise
+    files = bring_all(items, folder, context, job.parallel)
     store.publish(folder, job.target, identity, files)
 
 
-def _listed(job: Job, context: Context) -> tuple[str, list[Item]]:
-    if job.source == "url":
-        name = job.file or unquote(parse(job.repository, context.rules).target.partition("?")[0].rpartition("/")[2])
-        if not is_safe_path(name):
-            raise FetchError("bad_url", "the address ends in no file name; name the file")
-        return "", [Item(name, job.repository, sha256=job.sha256)]
+def _of_url(job: Job, context: Context) -> tuple[str, list[Item]]:
+    name = job.file or unquote(parse(job.repository, context.rules).target.partition("?")[0].rpartition("/")[2])
+    if not is_safe_path(name):
+        raise FetchError("bad_url", "the address ends in no file name; name the file")
+    return "", [Item(name, job.repository, sha256=job.sha256)]
+
+
+def _of_hub(job: Job, context: Context) -> tuple[str, list[Item]]:
     repository = Repository(job.hub_url, job.repository, job.revision, job.file)
     huggingface.check(repository)
     commit = huggingface.commit_of(repository, context)
     return commit, huggingface.items(repository, commit, context)
 
 
-def _bring_all(items: list[Item], folder: Path, context: Context, parallel: int) -> list[dict[str, Any]]:
-    """Largest first, a few at once. The first fault, or a signal, stops the others."""
-    ordered = sorted(items, key=lambda item: -(item.size or 0))
-    pool = ThreadPoolExecutor(max_workers=parallel)
-    try:
-        futures = [pool.submit(bring, item, folder, context) for item in ordered]
-        wait(futures, return_when=FIRST_EXCEPTION)
-    except BaseException:
-        # A signal: nobody waits for threads that may be listening to a silent server.
-        context.stop.set()
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
-    context.stop.set()
-    pool.shutdown()
-    faults = [fault for future in futures if (fault := future.exception())]
-    for fault in faults:
-        if not isinstance(fault, Stopped):
-            raise fault
-    return sorted((future.result() for future in futures), key=lambda entry: str(entry["path"]))
+def _of_bucket(job: Job, context: Context) -> tuple[str, list[Item]]:
+    """The keys come as the token of other places does, and the rest by the names that Amazon's own programs read."""
+    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""
+    bucket = s3.bucket_of(job.repository, region, os.environ.get("AWS_ENDPOINT_URL", ""))
+    signer = s3_keys.signer_of(context.secret, os.environ, context)
+    context.token = signer
+    context.judge = lambda answer, what: s3.judge(answer, what, s3_keys.described(signer))
+    return "", s3.listed(bucket, job.file, context, signer)
+
+
+_LISTS: dict[str, Callable[[Job, Context], tuple[str, list[Item]]]] = {
+    "huggingface": _of_hub,
+    "s3": _of_bucket,
+    "url": _of_url,
+}

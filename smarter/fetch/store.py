@@ -43,19 +43,23 @@ def remove(folder: Path) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
+    write_bytes(path, json.dumps(value).encode())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
     """Whole or not at all, and on the disk when it returns."""
     scratch = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-    with scratch.open("w") as file:
-        json.dump(value, file)
+    with scratch.open("wb") as file:
+        file.write(data)
         file.flush()
         os.fsync(file.fileno())
     scratch.replace(path)
 
 
-def read_marker(target: Path) -> dict[str, Any] | None:
+def read_marker(target: Path, name: str = MARKER) -> dict[str, Any] | None:
     """The marker of a folder whose files are all there in their sizes; None where anything is missing."""
     try:
-        marker = json.loads((target / MARKER).read_text())
+        marker = json.loads((target / name).read_text())
         whole = all((target / entry["path"]).stat().st_size == entry["size"] for entry in marker["files"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -111,7 +115,7 @@ def publish(folder: Path, target: Path, identity: dict[str, Any], files: list[di
     remove_strangers(folder, {entry["path"] for entry in files})
     finished = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     write_json(folder / MARKER, {**identity, "files": files, "finished": finished})
-    _sync(folder)
+    sync(folder)
     for _ in range(3):
         try:
             folder.rename(target)
@@ -121,7 +125,7 @@ def publish(folder: Path, target: Path, identity: dict[str, Any], files: list[di
                 return
             _put_aside(target)
         else:
-            _sync(target.parent)
+            sync(target.parent)
             return
     raise FetchError("failed", "the finished folder cannot be given its name")
 
@@ -139,7 +143,7 @@ def _put_aside(target: Path) -> None:
         aside.unlink()
 
 
-def _sync(folder: Path) -> None:
+def sync(folder: Path) -> None:
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)

@@ -5,21 +5,22 @@ process that takes the folder over goes on from there if the server still has th
 """
 
 import errno
-import hashlib
 import json
 import os
 import re
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from smarter.fetch import store
+from smarter.fetch.digest import Digest, Item
 from smarter.fetch.errors import Broken, FetchError, Stopped
 from smarter.fetch.pace import Pace, wait
 from smarter.fetch.progress import Progress
-from smarter.fetch.web import Answer, Rules, Token, request, require_success
+from smarter.fetch.web import Answer, Credential, Rules, request, require_success
 
 CHUNK_BYTES = 1024 * 1024
 # Fewer bytes than this in one stall period count as nothing: a server that drips would hold a pod for ever.
@@ -29,61 +30,26 @@ WORTHWHILE_BYTES = 1024 * 1024
 _CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-[0-9]{1,18}/([0-9]{1,18}|\*)\Z", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """A file to bring. `path` is relative and safe. Sizes and checksums are None where nobody told them."""
-
-    path: str
-    url: str
-    size: int | None = None
-    sha256: str | None = None
-    git_sha1: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Context:
+    """What one fetch has in hand. A place may find its credential only on the way."""
+
     rules: Rules
     pace: Pace
     progress: Progress
     token_env: str
-    token: Token | None = None
+    token: Credential | None = None
+    secret: str = field(default="", repr=False)
+    """For a place whose credential is more than a token."""
     stop: threading.Event = field(default_factory=threading.Event)
+    judge: Callable[[Answer, str], None] | None = None
+    """How this place says no, where it has ways of its own."""
 
-
-@dataclass(slots=True)
-class _Digest:
-    """Checksums of the bytes so far. The git one covers a header with the size, hence known sizes only."""
-
-    item: Item
-    progress: Progress
-    position: int = 0
-    reported: int = 0
-    sha256: Any = None
-    git_sha1: Any = None
-
-    def restart(self) -> None:
-        self.position = 0
-        self.sha256 = hashlib.sha256()
-        self.git_sha1 = hashlib.sha1(b"blob %d\0" % (self.item.size or 0), usedforsecurity=False)
-
-    def feed(self, data: bytes) -> None:
-        self.position += len(data)
-        self.sha256.update(data)
-        if self.item.git_sha1:
-            self.git_sha1.update(data)
-
-    def report(self) -> None:
-        """Tells the progress how many good bytes there are now, which may be fewer than before."""
-        self.progress.add(self.position - self.reported)
-        self.reported = self.position
-
-    def matches(self) -> bool:
-        item = self.item
-        if item.size is not None and self.position != item.size:
-            return False
-        if item.sha256 and self.sha256.hexdigest() != item.sha256:
-            return False
-        return not (item.git_sha1 and item.size is not None and self.git_sha1.hexdigest() != item.git_sha1)
+    def require_success(self, answer: Answer, what: str) -> None:
+        if self.judge:
+            self.judge(answer, what)
+        else:
+            require_success(answer, what, self.token_env, has_token=self.token is not None)
 
 
 def bring(item: Item, folder: Path, context: Context) -> dict[str, Any]:
@@ -94,7 +60,7 @@ def bring(item: Item, folder: Path, context: Context) -> dict[str, Any]:
     if final.exists():
         # An earlier process finished it, and did not live to finish the rest. It is checked like any other.
         final.rename(partial)
-    digest = _Digest(item, context.progress)
+    digest = Digest(item, context.progress)
     failures = mismatches = 0
     while True:
         if context.stop.is_set():
@@ -116,7 +82,11 @@ def bring(item: Item, folder: Path, context: Context) -> dict[str, Any]:
         if mismatches == 2:
             raise FetchError("checksum_mismatch", f"{item.path} does not have the size or checksum that was promised")
     partial.rename(final)
-    _record_of(partial).unlink(missing_ok=True)
+    if item.etag:
+        # No checksum was told for all of it, so the own one tells a later process that this file is right.
+        store.write_json(_record_of(partial), {"validator": item.etag, "sha256": digest.sha256.hexdigest()})
+    else:
+        _record_of(partial).unlink(missing_ok=True)
     return {"path": item.path, "size": digest.position, "sha256": digest.sha256.hexdigest()}
 
 
@@ -126,20 +96,25 @@ def disk_fault(error: OSError) -> FetchError:
     return FetchError("failed", f"the volume cannot be written: {error.strerror}")
 
 
-def _attempt(item: Item, partial: Path, digest: _Digest, context: Context) -> None:
-    start, validator = _resume_point(item, partial)
+def _attempt(item: Item, partial: Path, digest: Digest, context: Context) -> None:
+    start, validator = _resume_point(item, partial, digest)
     if start and start == item.size:
         with partial.open("r+b") as file:
             _catch_up(file, digest, start)
         return
     headers = {"Range": f"bytes={start}-"} if start else {}
-    if start and validator:
+    if item.etag:
+        headers["If-Match"] = item.etag
+    elif start and validator:
         headers["If-Range"] = validator
     with request(item.url, context.rules, token=context.token, headers=headers) as answer:
         if answer.status == 416:
             _forget(partial, digest)
             raise Broken("unreachable", f"{answer.host} no longer has the part that is missing")
-        require_success(answer, item.path, context.token_env, has_token=context.token is not None)
+        if answer.status == 412 or (item.etag and answer.headers.get("ETag", item.etag) != item.etag):
+            raise FetchError("checksum_mismatch", f"{item.path} changed on {answer.host} while it was being brought")
+        context.require_success(answer, item.path)
+        digest.learn(answer)
         offset, total = _extent(answer, start)
         if item.size is not None and total is not None and total != item.size:
             raise FetchError("checksum_mismatch", f"{item.path} has another size on {answer.host} than was promised")
@@ -158,7 +133,7 @@ def _attempt(item: Item, partial: Path, digest: _Digest, context: Context) -> No
             raise Broken("unreachable", f"the connection to {answer.host} broke")
 
 
-def _catch_up(file: BinaryIO, digest: _Digest, offset: int) -> None:
+def _catch_up(file: BinaryIO, digest: Digest, offset: int) -> None:
     """Leaves the file and the digest at `offset`, reading what an earlier process left where necessary."""
     file.truncate(offset)
     if digest.sha256 is None or digest.position != offset:
@@ -170,7 +145,7 @@ def _catch_up(file: BinaryIO, digest: _Digest, offset: int) -> None:
     digest.report()
 
 
-def _receive(answer: Answer, file: BinaryIO, digest: _Digest, context: Context) -> None:
+def _receive(answer: Answer, file: BinaryIO, digest: Digest, context: Context) -> None:
     limit = digest.item.size
     period_began, period_bytes = time.monotonic(), 0
     while chunk := answer.read_some(CHUNK_BYTES):
@@ -199,17 +174,28 @@ def _extent(answer: Answer, start: int) -> tuple[int, int | None]:
     return 0, int(length) if length.isdigit() and len(length) < 19 else None
 
 
-def _resume_point(item: Item, partial: Path) -> tuple[int, str]:
+def _resume_point(item: Item, partial: Path, digest: Digest) -> tuple[int, str]:
     """How many bytes are there already, and what the server called that version. Without a name for the version only a
     checksum makes a resumed file trustworthy."""
     size = _size(partial)
+    record = _read_record(partial)
+    validator = record.get("validator", "")
     if item.size is not None and size >= item.size:
-        return (size, "") if size == item.size and (item.sha256 or item.git_sha1) else (0, "")
-    try:
-        validator = str(json.loads(_record_of(partial).read_text())["validator"])
-    except (OSError, ValueError, KeyError, TypeError):
+        if size == item.size and item.etag and validator == item.etag:
+            digest.promised_sha256 = record.get("sha256", "")
+        known = item.sha256 or item.git_sha1 or digest.promised_sha256
+        return (size, "") if size == item.size and known else (0, "")
+    if not record or (item.etag and validator != item.etag):
         return 0, ""
     return (size, validator) if validator or item.sha256 else (0, "")
+
+
+def _read_record(partial: Path) -> dict[str, str]:
+    try:
+        found = json.loads(_record_of(partial).read_text())
+        return {str(name): str(value) for name, value in found.items()}
+    except (OSError, ValueError, AttributeError):
+        return {}
 
 
 def _write_record(partial: Path, answer: Answer) -> None:
@@ -226,7 +212,7 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _forget(partial: Path, digest: _Digest) -> None:
+def _forget(partial: Path, digest: Digest) -> None:
     partial.unlink(missing_ok=True)
     _record_of(partial).unlink(missing_ok=True)
     digest.restart()

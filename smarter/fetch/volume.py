@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from smarter.fetch.errors import FetchError
-from smarter.fetch.huggingface import is_safe_path
+from smarter.fetch.paths import is_safe_path
 
 
 def require_present(mount: Path, repository: str, file: str | None) -> Path:

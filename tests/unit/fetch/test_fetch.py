@@ -269,14 +269,14 @@ def test_the_checksum_of_a_url(fetch: Fetch, site: Site, target: Path) -> None:
 def test_a_gated_model_without_a_token(fetch: Fetch, site: Site) -> None:
     site.token = "hf_right"
     outcome = fetch()
-    assert (outcome.code, outcome.last["reason"]) == (3, "unauthorized")
+    assert (outcome.code, outcome.last["reason"]) == (3, "gated")
     assert "HF_TOKEN" in outcome.last["message"]
 
 
 def test_a_gated_model_with_the_wrong_token(fetch: Fetch, site: Site) -> None:
     site.token = "hf_right"
     outcome = fetch(HF_TOKEN="hf_wrong_canary")
-    assert (outcome.code, outcome.last["reason"]) == (3, "unauthorized")
+    assert (outcome.code, outcome.last["reason"]) == (3, "gated")
     assert "licence" in outcome.last["message"]
     assert "hf_wrong_canary" not in outcome.text
 
