@@ -1,6 +1,6 @@
 """A model of Ollama's registry, or of another that speaks its protocol, into a store that Ollama's server reads.
 
-A store is `blobs/sha256-<digest>` and `manifests/<host>/<space>/<name>/<tag>`. Blobs are named by what they hold, so one
+A store is `blobs/sha256-<digest>` and `manifests/<host>/<space>/<name>/<tag>`. Blobs are named by their content, so one
 that is there is the right one; the manifest is written last, and after it the marker. Several models share a store.
 """
 

@@ -277,7 +277,7 @@ def test_a_gated_model_with_the_wrong_token(fetch: Fetch, site: Site) -> None:
     site.token = "hf_right"
     outcome = fetch(HF_TOKEN="hf_wrong_canary")
     assert (outcome.code, outcome.last["reason"]) == (3, "gated")
-    assert "licence" in outcome.last["message"]
+    assert "not on its list" in outcome.last["message"]
     assert "hf_wrong_canary" not in outcome.text
 
 
