@@ -8,7 +8,8 @@ scripted faults and a clock that can be moved, for tests.
 import builtins
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -153,6 +154,28 @@ class SimulatedCluster:
             world = self._world(connection)
             world.put(node_object(world, shape))
             self._finish(world)
+
+    # For the process of a node that runs pods (`smarter/cluster/processes`).
+
+    @contextmanager
+    def changing(self) -> "Iterator[World]":
+        """One transaction at the present moment; the controllers act on what it changed."""
+        with self._store.writing() as connection:
+            world = self._world(connection)
+            loop.advance(world, world.now)
+            yield world
+            self._finish(world)
+
+    @contextmanager
+    def looking(self) -> "Iterator[World]":
+        with self._store.reading() as connection:
+            yield self._world(connection)
+
+    def catch_up(self) -> int:
+        """Lives through what is due. The number grows with every change of an object, whoever made it."""
+        self._catch_up()
+        with self._store.reading() as connection:
+            return int(read_meta(connection, "version", "0"))
 
     def prepare(self, nodes: Sequence[NodeShape], features: frozenset[str] | None) -> None:
         """Furnishes an empty file. Safe to call at every start, from several processes at once."""

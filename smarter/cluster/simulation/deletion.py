@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from smarter.cluster.simulation import process_nodes
 from smarter.cluster.simulation.world import World, is_leaving, stamp
 from smarter.core.objects import KubernetesObject
 
@@ -15,7 +16,8 @@ def delete_object(world: World, body: KubernetesObject) -> None:
         _mark(world, body)
         # The kubelet tells when it stops a pod; for who looks later this is the only trace of the end.
         world.warn(body, "Killing", f"Stopping container {body['spec']['containers'][0]['name']}", kind="Normal")
-        world.wake(body, "gone", world.pace.terminate)
+        if not process_nodes.is_alive(world, body):
+            world.wake(body, "gone", world.pace.terminate)
         return
     if kind == "Namespace":
         body["status"] = {"phase": "Terminating"}

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from smarter.cluster.simulation import refusals
+from smarter.cluster.processes.logs import path_of, tail
+from smarter.cluster.simulation import process_nodes, refusals
 from smarter.cluster.simulation.world import World, fate_of, moment_of
 from smarter.core.objects import KubernetesObject
 
@@ -29,6 +30,11 @@ def read_logs(world: World, namespace: str, name: str, container: str, *, tail_l
         raise refusals.bad_request(what, f'container "{container}" in pod "{name}" is waiting to start: {reason}')
     if "waiting" in phase:
         phase = state["lastState"]
+    folder = process_nodes.folder_of_pod(world, pod)
+    if folder is not None:
+        before = previous and "waiting" not in state["state"]
+        file = path_of(folder / "pods" / pod["metadata"]["uid"], container, state["restartCount"] - before)
+        return tail(file, lines=tail_lines)
     lines = _lines(world, pod, container, phase)
     return "".join(f"{line}\n" for line in lines[-tail_lines:] if tail_lines > 0)
 

@@ -7,7 +7,7 @@ would have happened meanwhile is made up for, with the timestamps that it would 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
-from smarter.cluster.simulation import attendants, kubelet, scheduler
+from smarter.cluster.simulation import attendants, kubelet, process_nodes, scheduler
 from smarter.cluster.simulation.deletion import claim_in_use, delete_object, erase_object, finish_namespace
 from smarter.cluster.simulation.deployments import reconcile_deployment
 from smarter.cluster.simulation.jobs import reconcile_job
@@ -155,5 +155,6 @@ _TIMERS: Mapping[tuple[str, str], Handler] = {
     ("Certificate", "issue"): attendants.issue_certificate,
     ("Ingress", "address"): attendants.address_ingress,
     ("Job", "expire"): delete_object,
+    ("Node", process_nodes.LEASE): process_nodes.lose,
     **{("Pod", step): handler for step, handler in kubelet.STEPS.items()},
 }

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from smarter.cluster import quantity
-from smarter.cluster.simulation import selectors
+from smarter.cluster.simulation import process_nodes, selectors
 from smarter.cluster.simulation.admission import requests_of
 from smarter.cluster.simulation.world import World, fate_of, is_true, set_condition
 from smarter.core.objects import KubernetesObject
@@ -45,6 +45,10 @@ def schedule(world: World, pod: KubernetesObject) -> bool:
     fitting = []
     for room in rooms.values():
         reasons = _misfits(pod, need, room)
+        if not reasons and process_nodes.clash(world, pod, room.node):
+            reasons = ["node(s) didn't have free ports for the requested pod ports"]
+        if not reasons and _volume_is_elsewhere(world, pod, room.node):
+            reasons = ["node(s) didn't match PersistentVolume's node affinity"]
         why.update(reasons)
         if not reasons:
             fitting.append(room)
@@ -164,6 +168,21 @@ def _volumes_fault(world: World, pod: KubernetesObject) -> str:
     return ""
 
 
+def _volume_is_elsewhere(world: World, pod: KubernetesObject, node: KubernetesObject) -> bool:
+    """Whether a volume of the pod can be reached from other nodes only."""
+    namespace, labels = pod["metadata"]["namespace"], node["metadata"].get("labels") or {}
+    for volume in pod["spec"].get("volumes") or ():
+        name = (volume.get("persistentVolumeClaim") or {}).get("claimName")
+        claim = world.get("PersistentVolumeClaim", namespace, name) if name else None
+        bound = world.get("PersistentVolume", "", claim["spec"].get("volumeName", "")) if claim else None
+        terms = (((bound or {}).get("spec") or {}).get("nodeAffinity") or {}).get("required") or {}
+        if terms and not any(
+            _matches_term(term, labels, node["metadata"]["name"]) for term in terms["nodeSelectorTerms"]
+        ):
+            return True
+    return False
+
+
 def _preference(need: Need, room: Room) -> tuple[float, ...]:
     """GPU pods fill the fullest node that has room; others keep off GPU nodes and spread."""
     free = sum(room.extended.values())
@@ -198,4 +217,5 @@ def _bind(world: World, pod: KubernetesObject, need: Need, room: Room) -> None:
     )
     _take(room, need, 1)
     world.put(pod)
-    world.wake(pod, "create", world.pace.create)
+    if process_nodes.folder_of(room.node) is None:
+        world.wake(pod, "create", world.pace.create)
