@@ -25,8 +25,9 @@ from smarter.apps.clusters.models import Cluster
 from smarter.apps.clusters.services import client_for, refresh
 from smarter.apps.reconcile.observe import observe
 from smarter.apps.reconcile.watch import wake
-from smarter.apps.resources.facts import facts_for, manifest_of
+from smarter.apps.resources.facts import facts_for
 from smarter.apps.resources.models import Resource, ResourceState
+from smarter.apps.resources.revision import declared_manifest
 from smarter.core.facts import SecretFact
 from smarter.core.manifest import spec_hash
 from smarter.kinds import KINDS
@@ -96,9 +97,9 @@ def make_hosts(account: str, first: str, count: str, replicas: str, namespace: s
         )  # fmt: skip
         row.save()
         ResourceState.objects.create(resource=row, touched=True, observed_generation=1, phase="deploying")
-        names = kind.generated_secrets(manifest_of(row))
+        names = kind.generated_secrets(declared_manifest(row))
         facts = facts_for(row, cluster, {name: _stand_in(name) for name in names})
-        objects += [_small(body, namespace) for body in kind.render(manifest_of(row), facts)]
+        objects += [_small(body, namespace) for body in kind.render(declared_manifest(row), facts)]
     return {"objects": [body for body in objects if body["kind"] != "PersistentVolumeClaim"]}
 
 

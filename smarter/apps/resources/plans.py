@@ -5,7 +5,6 @@ from decimal import Decimal
 
 from smarter.apps.resources.diff import FieldChange, ObjectChanges, field_changes, object_changes
 from smarter.apps.resources.drafts import Draft
-from smarter.apps.resources.revision import running_manifest
 from smarter.core.cost import HOURS_PER_MONTH, rounded
 from smarter.core.facts import Facts
 from smarter.core.kind import MemoryVerdict, Placement
@@ -58,5 +57,5 @@ def plan_for(draft: Draft, facts: Facts | None) -> DocumentPlan:
     fields = field_changes(draft.document_before, after, kind.secret_fields)
     if facts is None:
         return DocumentPlan(fields, ObjectChanges(), None)
-    old = kind.render(running_manifest(draft.stored), draft.old_facts) if draft.stored and draft.old_facts else []
+    old = kind.render(draft.before, draft.old_facts) if draft.old_facts else []
     return DocumentPlan(fields, object_changes(old, kind.render(manifest, facts)), kind.memory_verdict(manifest, facts))
