@@ -38,7 +38,15 @@ def admit(manifest: SAMLLMHost, stored: SAMLLMHost | None) -> list[Problem]:
         *network_problems(host),
         *storage_problems(host),
     ]
-    return problems + (change_problems(host, stored) if stored is not None else [])
+    return _told_once(problems + (change_problems(host, stored) if stored is not None else []))
+
+
+def _told_once(problems: list[Problem]) -> list[Problem]:
+    """An engine may say in its own words what a rule for all engines says too."""
+    kept: dict[tuple[str, str], Problem] = {}
+    for problem in problems:
+        kept.setdefault((problem.code, problem.path), problem)
+    return list(kept.values())
 
 
 def unreadable(manifest: SAMLLMHost) -> list[Problem]:

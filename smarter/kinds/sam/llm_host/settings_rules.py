@@ -66,7 +66,7 @@ def _task_problems(host: Host) -> list[Problem]:
 def settings_problems(host: Host) -> list[Problem]:
     engine, model = host.spec.engine, host.spec.model
     problems = []
-    if engine.command is not None:
+    if engine.command is not None and not host.engine.own_command:
         words = f"The command of {host.engine.name} is Smarter's. Use args, or the engine custom."
         problems.append(Problem("command", "spec.engine.command", words))
     if engine.contextLength and model.contextWindow and engine.contextLength > model.contextWindow:
