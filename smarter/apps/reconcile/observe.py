@@ -23,6 +23,7 @@ from smarter.apps.clusters.models import Cluster as ClusterRow
 from smarter.apps.costs import services as costs
 from smarter.apps.reconcile import leftovers, namespaces, usage
 from smarter.apps.reconcile.outcome import digest, fingerprint, of_restored, phase_event, priced, state_columns
+from smarter.apps.reconcile.spent_pods import remove_spent
 from smarter.apps.reconcile.states import Finding, wake_deployed, wake_failed, write_findings
 from smarter.apps.reconcile.watch import Watch, claim_watch, release
 from smarter.apps.resources.events import write_events
@@ -128,6 +129,7 @@ def _pass(row: ClusterRow, held: Watch, now: datetime) -> tuple[bool, datetime |
             continue
         if finding:
             findings.append(finding)
+        remove_spent(port, found.pods)
     _close_vanished(port, states, seen, opened, held.observed_at or now)
     write_findings(findings)
     remember_good([finding.state for finding in findings if finding.columns.get("ready")])
