@@ -8,16 +8,20 @@ still holds. Fields of others (injected sidecars, defaults of the server, counts
 import copy
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from smarter.core.objects import (
+    AFTER_ANNOTATION,
+    DEPLOYMENT,
     DESIRED_HASH_ANNOTATION,
     GENERATION_ANNOTATION,
+    JOB,
     PERSISTENT_VOLUME_CLAIM,
     KubernetesObject,
     ObjectRef,
+    is_complete,
     ref_of,
 )
 from smarter.core.quantities import parse_bytes, parse_cpu_millis
@@ -38,12 +42,15 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Creates and updates in the order of the desired objects, then deletes in the reverse order of creation."""
+    """Creates and updates in the order of the desired objects, then deletes in the reverse order of creation. What
+    cannot become what is desired is deleted right before it is created again."""
 
     changes: tuple[Change, ...]
     unchanged: int
     kept_volumes: tuple[ObjectRef, ...] = ()
     """Volumes that are no longer desired and were not deleted, because nobody asked for that in so many words."""
+    held: tuple[Change, ...] = ()
+    """What is to be done once a Job is complete. Until then those objects stay as they are, or are not there."""
 
     @property
     def empty(self) -> bool:
@@ -61,6 +68,7 @@ def plan(
     alive = {ref_of(body): body for body in live if not body["metadata"].get("deletionTimestamp")}
     leaving = {ref_of(body) for body in live} - set(alive)
     changes: list[Change] = []
+    held: list[Change] = []
     unchanged = 0
     wanted = set()
     for body in desired:
@@ -76,7 +84,11 @@ def plan(
             unchanged += 1
             continue
         action: Action = "update" if ref in alive else "create"
-        changes.append(Change(action, ref, reason, body=stamped(body, generation)))
+        if ref in alive and _has_another_selector(body, alive[ref]):
+            changes.append(Change("delete", ref, "its selector cannot change", uid=alive[ref]["metadata"].get("uid")))
+            action = "create"
+        target = held if _waits(body, alive) else changes
+        target.append(Change(action, ref, reason, body=stamped(body, generation)))
     surplus = [body for ref, body in alive.items() if ref not in wanted]
     kept = [ref_of(body) for body in surplus if ref_of(body).kind == PERSISTENT_VOLUME_CLAIM and not delete_volumes]
     doomed = [body for body in surplus if ref_of(body) not in kept]
@@ -84,7 +96,23 @@ def plan(
         Change("delete", ref_of(body), "no longer desired", uid=body["metadata"].get("uid"))
         for body in reversed(doomed)
     )
-    return Plan(tuple(changes), unchanged, tuple(kept))
+    return Plan(tuple(changes), unchanged, tuple(kept), tuple(held))
+
+
+def _has_another_selector(body: KubernetesObject, live: KubernetesObject) -> bool:
+    """As after an upgrade from a release that chose pods by other labels. Kubernetes refuses such a change for ever."""
+    if body["kind"] != DEPLOYMENT.kind:
+        return False
+    wanted, found = (one.get("spec", {}).get("selector") for one in (body, live))
+    return wanted is not None and found is not None and wanted != found
+
+
+def _waits(body: KubernetesObject, alive: Mapping[ObjectRef, KubernetesObject]) -> bool:
+    name = (body["metadata"].get("annotations") or {}).get(AFTER_ANNOTATION)
+    if name is None:
+        return False
+    job = alive.get(ObjectRef(JOB, body["metadata"].get("namespace", ""), name))
+    return job is None or not is_complete(job)
 
 
 def desired_hash(body: KubernetesObject) -> str:
