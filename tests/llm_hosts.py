@@ -26,6 +26,20 @@ LLAMA: dict[str, Any] = {
     "model": {"repository": "Qwen/Qwen3-0.6B-GGUF", "file": "Qwen3-0.6B-Q8_0.gguf"},
     "engine": {"name": "llama_cpp"},
 }
+_GPU = {"cpu": "4", "memory": "24Gi", "gpuCount": 1}
+BASES: dict[str, dict[str, Any]] = {
+    "vllm": VLLM,
+    "llama_cpp": LLAMA,
+    "sglang": {"model": {"repository": "Qwen/Qwen3-8B"}, "engine": {"name": "sglang"}, "resources": _GPU},
+    "tgi": {"model": {"repository": "Qwen/Qwen3-8B"}, "engine": {"name": "tgi"}, "resources": _GPU},
+    "ollama": {"model": {"source": "ollama", "repository": "llama3.1:8b"}, "engine": {"name": "ollama"}},
+    "tei": {"model": {"repository": "BAAI/bge-m3", "task": "embedding"}, "engine": {"name": "tei"}},
+    "custom": {
+        "model": {"repository": "Qwen/Qwen3-0.6B"},
+        "engine": {"name": "custom", "image": "registry.example.com/team/server:1.2", "port": 9000},
+    },
+}
+"""One right manifest for each engine."""
 
 
 def spec_with(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:

@@ -67,18 +67,31 @@ def canonical_flag(argument: str, engine: Engine) -> str | None:
         return None
     name = re.split(r"[=\s]", argument, maxsplit=1)[0]
     if not name.startswith("--"):
-        return engine.arg_aliases.get(name, name)
+        return _short_flag(name, engine)
     name = name.partition(".")[0].replace("_", "-").lower()
     name = engine.arg_aliases.get(name, name)
     positive = "--" + name.removeprefix("--no-")
+    positive = engine.arg_aliases.get(positive, positive)
     return positive if name.startswith("--no-") and _ruled(positive, engine) else name
+
+
+def _short_flag(name: str, engine: Engine) -> str:
+    """Some parsers take a value without a blank, `-p8080`, and the beginning of a flag with several letters."""
+    if name in engine.arg_aliases:
+        return engine.arg_aliases[name]
+    if engine.attaches_values and name[:2] in engine.arg_aliases:
+        return engine.arg_aliases[name[:2]]
+    if engine.abbreviates:
+        longer = sorted(alias for alias in engine.arg_aliases if alias.startswith(name) and alias[1] != "-")
+        return engine.arg_aliases[longer[0]] if longer else name
+    return name
 
 
 def argument_problems(arguments: Sequence[str], engine: Engine, path: str) -> list[Problem]:
     problems: list[Problem] = []
     for index, argument in enumerate(arguments):
         problems += _argument_problems(argument, engine, f"{path}[{index}]")
-    if arguments and canonical_flag(arguments[0], engine) is None:
+    if arguments and not engine.own_command and canonical_flag(arguments[0], engine) is None:
         problems.append(
             Problem("stray_argument", f"{path}[0]", "The first argument must be a flag that starts with a hyphen.")
         )
@@ -117,8 +130,9 @@ def _refusal(flag: str, engine: Engine) -> str | None:
     if flag in engine.reserved_args or flag.startswith(engine.reserved_arg_prefixes):
         return f"{flag} is reserved for Smarter on {engine.name}."
     if engine.abbreviates and flag.startswith("--") and flag not in engine.free_args:
-        for ruled in sorted({*engine.managed_args, *engine.reserved_args}):
-            if ruled.startswith(flag):
+        for spelling in sorted({*engine.managed_args, *engine.reserved_args, *engine.arg_aliases}):
+            ruled = engine.arg_aliases.get(spelling, spelling)
+            if spelling.startswith(flag) and _ruled(ruled, engine):
                 return f"{flag} could be read as {ruled}, which Smarter sets. Write flags in full."
     return None
 
@@ -144,6 +158,9 @@ def _env_name_problems(name: str, engine: Engine, path: str) -> list[Problem]:
     upper = name.upper()
     if upper in DENIED_ENV or upper.startswith(DENIED_ENV_PREFIXES):
         return [Problem("reserved_env", path, f"The variable {name} is reserved for Smarter.")]
+    if upper in engine.managed_env:
+        words = f"The variable {name} is set from the manifest; use {engine.managed_env[upper]}."
+        return [Problem("reserved_env", path, words)]
     if upper in engine.reserved_env or upper.startswith(engine.reserved_env_prefixes):
         return [Problem("reserved_env", path, f"The variable {name} is reserved for Smarter on {engine.name}.")]
     if not upper.startswith(engine.env_prefixes):

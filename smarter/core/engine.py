@@ -7,16 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from smarter.core.images import Images as Images
 from smarter.core.problems import Problem
 from smarter.core.source import Layout, Weights
-
-
-@dataclass(frozen=True, slots=True)
-class Images:
-    """Default images, pinned. `gpu` is for `nvidia.com/gpu`; None: the engine has none for that hardware."""
-
-    gpu: str | None
-    cpu: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +23,27 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
+class SecretFile:
+    """A file with the value of one key of the host's Secret object (`api-key`), for a server that reads a secret from a
+    file alone. It is mounted read-only at `path`, and `args` are the arguments that name it. Where the host has no such
+    key there is neither file nor arguments. `text` makes the content of the value."""
+
+    path: str
+    key: str
+    args: tuple[str, ...]
+    text: Callable[[str], str]
+
+    @property
+    def folder(self) -> str:
+        return self.path.rpartition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """Of the file, and of the key of the Secret object that holds its content."""
+        return self.path.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
 class Launch:
     """What the engine's container runs. Arguments never hold a secret; `secret_env` maps the name of an environment
     variable to a key of the host's Secret object (`api-key`)."""
@@ -38,6 +52,7 @@ class Launch:
     args: tuple[str, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
     secret_env: dict[str, str] = field(default_factory=dict)
+    secret_files: tuple[SecretFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +78,10 @@ class Engine:
     name: str
     images: Images
     port: int
+    """0: it has none of its own, and manifests must name one."""
     health: Probe
+    startup: Callable[[Any, Weights], Probe] | None = None
+    """Of the spec and its weights, where it differs from `health`."""
     readiness: Callable[[Any, Weights], Probe] | None = None
     """Of the spec and its weights, where it differs from `health`."""
     layout: Layout = "files"
@@ -86,6 +104,13 @@ class Engine:
     """(spec, weights, served model name) to what runs."""
     check: Callable[[Any], list[Problem]]
     """Rules of this engine over the spec: quantization, dtype, files, managed arguments."""
+    model_name: Callable[[Weights, str], str] | None = None
+    """(weights, served model name) to the name that requests must give, where it is not the served one."""
+    own_command: bool = False
+    """Whether manifests choose the program: `spec.engine.command` is theirs, and arguments may be of any form."""
+    carries: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Manifest field to the arguments and variables that carry it, as `launch` writes them. A field that is neither
+    here nor refused by `check` changes nothing in how this server runs."""
     managed_args: dict[str, str] = field(default_factory=dict)
     """Canonical flag names (with leading dashes) to the manifest field that sets them; refused in `args`."""
     reserved_args: frozenset[str] = frozenset()
@@ -95,10 +120,14 @@ class Engine:
     """Other spellings of managed and reserved flags to the canonical one."""
     abbreviates: bool = False
     """Whether the server takes the beginning of a long flag for the flag, as argparse does."""
+    attaches_values: bool = False
+    """Whether the server takes the value of a flag of one letter without a blank between them, as `-p8080`."""
     free_args: frozenset[str] = frozenset()
     """Flags of their own right that are the beginning of a managed or reserved one."""
     env_prefixes: tuple[str, ...] = ()
     """Beginnings of the variables that the server and its libraries read; others pass with a warning."""
+    managed_env: dict[str, str] = field(default_factory=dict)
+    """Variables that the manifest sets, or that are twins of flags it sets, to the field; refused in `env`."""
     reserved_env: frozenset[str] = frozenset()
     """Variables that manifests may not set, beside those that none may set (`core/arguments.py`)."""
     reserved_env_prefixes: tuple[str, ...] = ()

@@ -8,12 +8,15 @@ import re
 from typing import Any
 
 from smarter.core.arguments import canonical_flag
-from smarter.core.engine import Engine, Images, Launch, Probe, Termination, User
-from smarter.core.problems import Problem, warning
+from smarter.core.engine import Engine, Launch, Probe, Termination, User
+from smarter.core.formats import no_dtype_problems, quantization_problems
+from smarter.core.images import images_of
+from smarter.core.parallel import no_code_problems, spread_problems
+from smarter.core.problems import Problem
 from smarter.core.source import Weights
 
 _SHARD = re.compile(r"-(\d{5})-of-\d{5}\.gguf\Z", re.IGNORECASE)
-_FOREIGN = ("fp8", "awq", "gptq")
+_LOADABLE = ("none", "fp32", "fp16", "bf16", "mxfp4", "int8", "int4", "gguf")
 _EMBEDDING_BATCH = 2048
 """The longest input that an embedding server takes where no context is given; without it the server's limit is 512."""
 _PRE_STOP_SECONDS = 30
@@ -49,7 +52,14 @@ def termination(_spec: Any) -> Termination:
 
 
 def check(spec: Any) -> list[Problem]:
-    return [*_file_problems(spec), *_setting_problems(spec)]
+    return [
+        *_file_problems(spec),
+        *quantization_problems(spec, "llama_cpp", _LOADABLE, "Use a GGUF file, and the quantization gguf."),
+        *no_dtype_problems(spec, "llama_cpp"),
+        *no_code_problems(spec, "llama_cpp"),
+        *spread_problems(spec, "llama_cpp"),
+        *_setting_problems(spec),
+    ]
 
 
 def _file_problems(spec: Any) -> list[Problem]:
@@ -70,35 +80,19 @@ def _file_problems(spec: Any) -> list[Problem]:
 
 
 def _setting_problems(spec: Any) -> list[Problem]:
-    engine, model = spec.engine, spec.model
     problems = []
-    if model.quantization in _FOREIGN:
-        words = f"llama_cpp cannot load {model.quantization} weights. Use a GGUF file, and the quantization gguf."
-        problems.append(Problem("quantization", "spec.model.quantization", words))
-    if engine.dtype not in (None, "auto"):
-        words = "With llama_cpp the number format is that of the file. Leave this out."
-        problems.append(Problem("dtype", "spec.engine.dtype", words))
-    if engine.gpuMemoryUtilization is not None:
+    if spec.engine.gpuMemoryUtilization is not None:
         words = "llama_cpp has no such setting: it fits itself to the memory that is free."
         problems.append(Problem("gpu_memory", "spec.engine.gpuMemoryUtilization", words))
-    if engine.trustRemoteCode:
-        words = "llama_cpp runs no code from model repositories. Leave this out."
-        problems.append(Problem("remote_code", "spec.engine.trustRemoteCode", words))
-    if "," in (model.servedName or ""):
+    if "," in (spec.model.servedName or ""):
         words = "llama_cpp would read a comma as the end of one name and the start of another."
         problems.append(Problem("served_name", "spec.model.servedName", words))
-    if engine.tensorParallelSize not in (None, 1, spec.resources.gpuCount):
-        words = "llama_cpp spreads the layers of the model over all GPUs of the replica; this has no effect."
-        problems.append(warning("no_effect", "spec.engine.tensorParallelSize", words))
     return problems
 
 
 ENGINE = Engine(
     name="llama_cpp",
-    images=Images(
-        gpu="ghcr.io/ggml-org/llama.cpp:server-cuda-b11151",
-        cpu="ghcr.io/ggml-org/llama.cpp:server-b11151",
-    ),
+    images=images_of("llama_cpp"),
     port=8080,
     health=Probe("/health"),
     api_formats=("openai_compatible",),
@@ -112,6 +106,16 @@ ENGINE = Engine(
     termination=termination,
     launch=launch,
     check=check,
+    carries={
+        "spec.model.repository": ("-m",),
+        "spec.model.file": ("-m",),
+        "spec.model.servedName": ("-a",),
+        "spec.model.task": ("--embeddings", "-b", "-ub"),
+        "spec.engine.port": ("--port",),
+        "spec.engine.contextLength": ("-c",),
+        "spec.engine.maxConcurrentRequests": ("-np", "-c"),
+        "spec.resources.gpuCount": ("-ngl",),
+    },
     managed_args={
         "--model": "spec.model.repository",
         "--hf-repo": "spec.model.repository",
@@ -128,6 +132,7 @@ ENGINE = Engine(
         "--api-key-file": "spec.network.apiKeySecret",
         "--hf-token": "spec.model.tokenSecret",
     },
+    # What opens files and addresses, runs programs, or sets many of the flags above at once.
     reserved_args=frozenset(
         {
             "--agent",
@@ -139,28 +144,46 @@ ENGINE = Engine(
             "--media-path",
             "--metrics",
             "--mmproj-url",
+            "--models-autoload",
             "--models-dir",
+            "--models-max",
             "--models-preset",
             "--offline",
             "--path",
+            "--reuse-port",
             "--rpc",
             "--slot-save-path",
+            "--spec-draft-hf",
             "--ssl-cert-file",
             "--ssl-key-file",
             "--tools",
+            "--tools-runtime",
             "--ui",
+            "--ui-config-file",
             "--ui-mcp-proxy",
+            "--video-ffmpeg-dir",
+            "--embd-gemma-default",
         }
     ),
-    reserved_arg_prefixes=("--mcp-servers-", "--webui-mcp", "--ui-mcp", "--hf-repo-", "--hf-file-"),
+    reserved_arg_prefixes=(
+        "--mcp-servers-",
+        "--webui-mcp",
+        "--ui-mcp",
+        "--hf-repo-",
+        "--hf-file-",
+        "--fim-qwen-",
+        "--gpt-oss-",
+        "--vision-gemma-",
+    ),
     arg_aliases={
         "-m": "--model",
         "-hf": "--hf-repo",
         "-hfr": "--hf-repo",
         "-hff": "--hf-file",
         "-hft": "--hf-token",
-        "-hfd": "--hf-repo-draft",
-        "-hfrd": "--hf-repo-draft",
+        "-hfd": "--spec-draft-hf",
+        "-hfrd": "--spec-draft-hf",
+        "--hf-repo-draft": "--spec-draft-hf",
         "-hfv": "--hf-repo-v",
         "-hffv": "--hf-file-v",
         "-mu": "--model-url",
@@ -175,12 +198,15 @@ ENGINE = Engine(
         "-b": "--batch-size",
         "-ub": "--ubatch-size",
         "-ag": "--agent",
+        "-no-ag": "--agent",
+        "--webui-config-file": "--ui-config-file",
+        "--webui-mcp-proxy": "--ui-mcp-proxy",
         "--webui": "--ui",
         "--no-webui": "--ui",
         "--no-ui": "--ui",
     },
     env_prefixes=("GGML_", "LLAMA_", "OMP_", "GOMP_", "OPENBLAS_", "MKL_", "NCCL_", "TZ"),
-    reserved_env=frozenset({"LLAMA_API_KEY", "LLAMA_CACHE"}),
+    reserved_env=frozenset({"GGML_BACKEND_PATH", "LLAMA_API_KEY", "LLAMA_CACHE"}),
     reserved_env_prefixes=("LLAMA_ARG_",),
     reserves_context=True,
 )

@@ -7,30 +7,30 @@ import re
 from typing import Any
 
 from smarter.core.arguments import canonical_flag
-from smarter.core.engine import Engine, Images, Launch, Probe, Termination, User
+from smarter.core.engine import Engine, Launch, Probe, Termination, User
+from smarter.core.formats import dtype_argument, dtype_problems
+from smarter.core.images import images_of
+from smarter.core.parallel import shards, split_problems
 from smarter.core.problems import Problem, warning
 from smarter.core.source import Weights
 
-_PRECISIONS = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
-_DTYPES = {"auto": "auto", "half": "float16", "float16": "float16", "bfloat16": "bfloat16", "float": "float32"}
-_DTYPES |= {"float32": "float32"}
 _SHARD = re.compile(r"-\d{5}-of-\d{5}\.gguf")
 _DRAIN_SECONDS = 30
 _PRE_STOP_SECONDS = 15
 
 
 def launch(spec: Any, weights: Weights, served_name: str) -> Launch:
-    engine, resources = spec.engine, spec.resources
+    engine = spec.engine
     # An image of an earlier generation starts another program by itself; naming it serves both. A context that is left
     # out is fitted to the memory, since the model's own often does not fit and then stops the start.
     args = [weights.path, "--served-model-name", served_name, "--host", "0.0.0.0", "--port", str(engine.port)]
     args += ["--max-model-len", str(engine.contextLength or "auto")]
-    args += ["--tensor-parallel-size", str(engine.tensorParallelSize or max(resources.gpuCount, 1))]
+    args += ["--tensor-parallel-size", str(shards(spec))]
     if engine.gpuMemoryUtilization is not None:
         args += ["--gpu-memory-utilization", f"{engine.gpuMemoryUtilization:g}"]
     if engine.maxConcurrentRequests is not None:
         args += ["--max-num-seqs", str(engine.maxConcurrentRequests)]
-    dtype = engine.dtype or _PRECISIONS.get(spec.model.quantization)
+    dtype = dtype_argument(spec)
     if dtype is not None:
         args += ["--dtype", dtype]
     if spec.model.task == "embedding":
@@ -55,7 +55,12 @@ def termination(_spec: Any) -> Termination:
 
 
 def check(spec: Any) -> list[Problem]:
-    return [*_format_problems(spec), *_precision_problems(spec), *_parallel_problems(spec), *_tool_problems(spec)]
+    return [
+        *_format_problems(spec),
+        *dtype_problems(spec, "vllm"),
+        *split_problems(spec, "vllm", spreads_otherwise=_spreads_otherwise(spec)),
+        *_tool_problems(spec),
+    ]
 
 
 def _format_problems(spec: Any) -> list[Problem]:
@@ -71,32 +76,6 @@ def _format_problems(spec: Any) -> list[Problem]:
         words = "vllm loads a whole repository. Leave the file out."
         return [Problem("format", "spec.model.file", words)]
     return []
-
-
-def _precision_problems(spec: Any) -> list[Problem]:
-    dtype = spec.engine.dtype
-    if dtype is None:
-        return []
-    if dtype not in _DTYPES:
-        return [Problem("dtype", "spec.engine.dtype", f"vllm knows the formats {', '.join(_DTYPES)}.")]
-    stored = _PRECISIONS.get(spec.model.quantization)
-    if stored and _DTYPES[dtype] not in ("auto", stored):
-        words = f"This contradicts the quantization {spec.model.quantization} of the model. Leave one of them out."
-        return [Problem("dtype", "spec.engine.dtype", words)]
-    return []
-
-
-def _parallel_problems(spec: Any) -> list[Problem]:
-    gpus, size = spec.resources.gpuCount, spec.engine.tensorParallelSize
-    path = "spec.engine.tensorParallelSize"
-    problems = []
-    if size is not None and size < gpus and not _spreads_otherwise(spec):
-        words = f"{gpus - size} of the {gpus} GPUs of each replica would idle. Leave this out to use all of them."
-        problems.append(warning("idle_gpus", path, words))
-    if (size or gpus) not in (0, 1, 2, 4, 8, 16):
-        words = "The attention heads of most models cannot be divided by this number, and vllm then stops at start."
-        problems.append(warning("uneven_split", path if size else "spec.resources.gpuCount", words))
-    return problems
 
 
 def _spreads_otherwise(spec: Any) -> bool:
@@ -117,7 +96,7 @@ def _tool_problems(spec: Any) -> list[Problem]:
 
 ENGINE = Engine(
     name="vllm",
-    images=Images(gpu="vllm/vllm-openai:v0.33.0", cpu=None),
+    images=images_of("vllm"),
     port=8000,
     health=Probe("/health"),
     api_formats=("openai_compatible",),
@@ -134,10 +113,28 @@ ENGINE = Engine(
     termination=termination,
     launch=launch,
     check=check,
+    carries={
+        "spec.model.repository": ("/models/",),
+        "spec.model.file": ("/models/",),
+        "spec.model.servedName": ("--served-model-name",),
+        "spec.model.task": ("--runner",),
+        "spec.model.quantization": ("--dtype",),
+        "spec.engine.port": ("--port",),
+        "spec.engine.contextLength": ("--max-model-len",),
+        "spec.engine.dtype": ("--dtype",),
+        "spec.engine.gpuMemoryUtilization": ("--gpu-memory-utilization",),
+        "spec.engine.maxConcurrentRequests": ("--max-num-seqs",),
+        "spec.engine.tensorParallelSize": ("--tensor-parallel-size",),
+        "spec.engine.trustRemoteCode": ("--trust-remote-code",),
+        "spec.resources.gpuCount": ("--tensor-parallel-size",),
+        "spec.healthCheck.startupTimeoutSeconds": ("VLLM_ENGINE_READY_TIMEOUT_S",),
+    },
     managed_args={
         "--model": "spec.model.repository",
         "--served-model-name": "spec.model.servedName",
         "--revision": "spec.model.revision",
+        "--code-revision": "spec.model.revision",
+        "--tokenizer-revision": "spec.model.revision",
         "--port": "spec.engine.port",
         "--max-model-len": "spec.engine.contextLength",
         "--tensor-parallel-size": "spec.engine.tensorParallelSize",
@@ -149,16 +146,39 @@ ENGINE = Engine(
         "--api-key": "spec.network.apiKeySecret",
         "--hf-token": "spec.model.tokenSecret",
     },
+    # What opens further ports, joins other machines, writes or runs files of a manifest's choice, or loosens the key.
     reserved_args=frozenset(
         {
             "--allowed-local-media-path",
             "--config",
+            "--data-parallel-address",
+            "--data-parallel-backend",
+            "--data-parallel-external-lb",
+            "--data-parallel-hybrid-lb",
+            "--data-parallel-multi-port-external-lb",
+            "--data-parallel-rank",
+            "--data-parallel-rpc-port",
+            "--data-parallel-start-rank",
+            "--data-parallel-supervisor-port",
+            "--distributed-executor-backend",
             "--download-dir",
+            "--enable-scale-out",
+            "--grpc",
+            "--grpc-port",
             "--headless",
             "--host",
             "--io-processor-plugin",
+            "--kv-events-config",
+            "--log-config-file",
+            "--logging-config",
             "--logits-processors",
+            "--master-addr",
+            "--master-port",
             "--middleware",
+            "--model-class-overrides",
+            "--nnodes",
+            "--node-rank",
+            "--otlp-traces-endpoint",
             "--profiler-config",
             "--reasoning-parser-plugin",
             "--root-path",
@@ -170,14 +190,33 @@ ENGINE = Engine(
             "--tool-parser-plugin",
             "--tool-server",
             "--trust-request-chat-template",
+            "--trust-request-mm-kwargs",
             "--uds",
+            "--weight-transfer-config",
             "--worker-cls",
             "--worker-extension-cls",
         }
     ),
-    arg_aliases={"-tp": "--tensor-parallel-size", "-dp": "--data-parallel-size", "-pp": "--pipeline-parallel-size"},
+    arg_aliases={
+        "-tp": "--tensor-parallel-size",
+        "-dp": "--data-parallel-size",
+        "-dpn": "--data-parallel-rank",
+        "-dpr": "--data-parallel-start-rank",
+        "-dpl": "--data-parallel-size-local",
+        "-dpa": "--data-parallel-address",
+        "-dpp": "--data-parallel-rpc-port",
+        "-dpb": "--data-parallel-backend",
+        "-dph": "--data-parallel-hybrid-lb",
+        "-dpe": "--data-parallel-external-lb",
+        "-dpm": "--data-parallel-multi-port-external-lb",
+        "-pp": "--pipeline-parallel-size",
+        "-n": "--nnodes",
+        "-r": "--node-rank",
+        "--device-memory-utilization": "--gpu-memory-utilization",
+    },
     abbreviates=True,
-    free_args=frozenset({"--reasoning-parser"}),
+    attaches_values=True,
+    free_args=frozenset({"--reasoning-parser", "--tokenizer"}),
     env_prefixes=(
         "VLLM_",
         "FLASHINFER_",
@@ -207,10 +246,12 @@ ENGINE = Engine(
             "VLLM_API_KEY",
             "VLLM_ENGINE_READY_TIMEOUT_S",
             "VLLM_HOST_IP",
+            "VLLM_LOGGING_CONFIG_PATH",
             "VLLM_MEDIA_URL_ALLOW_REDIRECTS",
             "VLLM_NO_USAGE_STATS",
             "VLLM_PLUGINS",
             "VLLM_PORT",
+            "VLLM_RPC_BASE_PATH",
             "VLLM_SERVER_DEV_MODE",
             "VLLM_TORCH_PROFILER_DIR",
         }

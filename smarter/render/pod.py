@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from smarter.core.arguments import literal
-from smarter.core.engine import Launch, Probe, Termination, User
+from smarter.core.engine import Launch, Probe, SecretFile, Termination, User
 from smarter.core.quantities import format_bytes, format_cpu
 from smarter.core.source import MODELS_MOUNT, Weights
 from smarter.render.secret import WEIGHTS_TOKEN
@@ -19,16 +19,20 @@ _MODELS_VOLUME = "models"
 _SHM_VOLUME = "shm"
 _SCRATCH_SIZE = "10Gi"
 """Limit of each writable folder on the node's disk: room for compiled kernels, not for weights."""
+_FETCH_USER = 10001
+"""Whom the fetch runs as in the pod of a server that must be root."""
+_LEAST_STARTUP_LOOKS = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probes:
-    """Periods and limits in seconds. An empty `readiness` is the same as `health`."""
+    """Periods and limits in seconds. An empty `startup` or `readiness` is the same as `health`."""
 
     health: Probe
     readiness: Probe | None
     period_seconds: int
     startup_timeout_seconds: int
+    startup: Probe | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,11 +94,12 @@ def pod_spec(pod: Pod) -> dict[str, Any]:
 
 
 def _engine(pod: Pod) -> dict[str, Any]:
+    named = [argument for file in _secret_files(pod) for argument in file.args]
     container: dict[str, Any] = {
         "name": ENGINE_CONTAINER,
         "image": pod.image,
         "imagePullPolicy": "IfNotPresent",
-        "args": [literal(argument) for argument in (*pod.launch.args, *pod.extra_args)],
+        "args": [literal(argument) for argument in (*pod.launch.args, *named, *pod.extra_args)],
         "env": _engine_env(pod),
         "ports": [{"name": PORT_NAME, "containerPort": pod.port, "protocol": "TCP"}],
         "resources": _engine_resources(pod.resources),
@@ -121,6 +126,10 @@ def _engine_env(pod: Pod) -> list[dict[str, Any]]:
     env: list[dict[str, Any]] = [{"name": name, "value": literal(values[name])} for name in sorted(values)]
     secrets = {name: key for name, key in pod.launch.secret_env.items() if key in pod.secret_keys}
     return env + [_from_secret(name, pod.secret_name, secrets[name]) for name in sorted(secrets)]
+
+
+def _secret_files(pod: Pod) -> list[SecretFile]:
+    return [file for file in pod.launch.secret_files if file.key in pod.secret_keys]
 
 
 def _from_secret(name: str, secret_name: str, key: str) -> dict[str, Any]:
@@ -160,10 +169,15 @@ def _fetch(pod: Pod) -> dict[str, Any]:
             "requests": {"cpu": format_cpu(pod.resources.cpu_millis), "memory": memory},
             "limits": {"memory": memory},
         },
-        "securityContext": _container_security(True),
+        "securityContext": _container_security(True) | _not_root(pod.user),
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": [models, {"name": _scratch("tmp"), "mountPath": "/tmp"}],
     }
+
+
+def _not_root(user: User) -> dict[str, Any]:
+    """Root is for a server that cannot do without, and for nothing else in its pod."""
+    return {} if user.uid else {"runAsNonRoot": True, "runAsUser": _FETCH_USER, "runAsGroup": _FETCH_USER}
 
 
 def _scratch(name: str) -> str:
@@ -174,6 +188,7 @@ def _engine_mounts(pod: Pod) -> list[dict[str, Any]]:
     """The server reads weights and never writes them."""
     mounts: list[dict[str, Any]] = [{"name": _MODELS_VOLUME, "mountPath": MODELS_MOUNT, "readOnly": True}]
     mounts += [{"name": _scratch(name), "mountPath": path} for name, path in sorted(pod.writable.items())]
+    mounts += [{"name": _file_volume(file), "mountPath": file.folder, "readOnly": True} for file in _secret_files(pod)]
     return [*mounts, {"name": _SHM_VOLUME, "mountPath": "/dev/shm"}]
 
 
@@ -184,8 +199,19 @@ def _volumes(pod: Pod) -> list[dict[str, Any]]:
     volumes: list[dict[str, Any]] = [{"name": _MODELS_VOLUME, "persistentVolumeClaim": claim}]
     scratch = sorted({*pod.writable, "tmp"})
     volumes += [{"name": _scratch(name), "emptyDir": {"sizeLimit": _SCRATCH_SIZE}} for name in scratch]
+    volumes += [_secret_volume(pod, file) for file in _secret_files(pod)]
     shm = {"medium": "Memory", "sizeLimit": format_bytes(pod.resources.shm_bytes)}
     return [*volumes, {"name": _SHM_VOLUME, "emptyDir": shm}]
+
+
+def _file_volume(file: SecretFile) -> str:
+    return f"secret-{file.name.replace('.', '-')}"
+
+
+def _secret_volume(pod: Pod, file: SecretFile) -> dict[str, Any]:
+    items = [{"key": file.name, "path": file.name}]
+    # Readable for the group of the pod, which is the server's.
+    return {"name": _file_volume(file), "secret": {"secretName": pod.secret_name, "items": items, "defaultMode": 0o440}}
 
 
 def _pod_security(user: User) -> dict[str, Any]:
@@ -211,9 +237,12 @@ def _container_security(read_only_root: bool) -> dict[str, Any]:
 def _probes(probes: Probes) -> dict[str, Any]:
     """The startup probe alone decides how long loading may take; the others start after it."""
     period = probes.period_seconds
-    readiness = probes.readiness or probes.health
+    startup, readiness = probes.startup or probes.health, probes.readiness or probes.health
+    limit = probes.startup_timeout_seconds
+    # A look that may itself take all the time needs only so many more as fail before the server listens.
+    looks = _LEAST_STARTUP_LOOKS if startup.timeout_seconds >= limit else -(-limit // period)
     return {
-        "startupProbe": _probe(probes.health, period, -(-probes.startup_timeout_seconds // period)),
+        "startupProbe": _probe(startup, period, looks),
         "readinessProbe": _probe(readiness, period, 3),
         "livenessProbe": _probe(probes.health, period, 6),
     }

@@ -52,7 +52,8 @@ def test_engines_are_named_in_their_own_file_only() -> None:
     found = [
         f"{path.relative_to(CHECKOUT)}: {match.group(0)}"
         for path in by_hand()
-        if path.parent.name != "engines"
+        # The fetch program compares sources, one of which has the name of an engine.
+        if path.parent.name not in ("engines", "fetch")
         for match in comparison.finditer(path.read_text())
     ]
     assert found == []
@@ -73,7 +74,7 @@ def test_kinds_are_compared_in_their_own_file_only() -> None:
 
 def test_registries_hold_what_this_release_has() -> None:
     """A file that went missing would vanish silently from a registry that scans a folder."""
-    assert set(ENGINES) == {"vllm", "llama_cpp"}
+    assert set(ENGINES) == {"vllm", "sglang", "tgi", "llama_cpp", "ollama", "tei", "custom"}
     assert set(SOURCES) == {"huggingface", "ollama", "pvc", "s3", "url"}
     assert {name for _, name in KINDS} == {
         "Account",

@@ -1,25 +1,30 @@
 """Facts that each engine must have right for hosts to start, to stop and to be safe."""
 
+import base64
+import dataclasses
 from typing import Any
 
 import pytest
+import yaml
 
+from smarter.cli.rendering import built_in_computes
 from smarter.core.engine import Engine
+from smarter.core.objects import KubernetesObject
 from smarter.engines import ENGINES
-from tests.llm_hosts import LLAMA, VLLM, engine_of, host, objects, one
+from smarter.sources import SOURCES
+from tests.llm_hosts import BASES, LLAMA, engine_of, facts, host, objects, one, problems, secret
+from tests.restricted import faults
 
 ALL = sorted(ENGINES.values(), key=lambda engine: engine.name)
-BASES = {"vllm": VLLM, "llama_cpp": LLAMA}
+ROOT = {"tgi"}
+"""Engines whose server runs as root, each with its reason in its file."""
 
 
 @pytest.mark.parametrize("engine", ALL, ids=lambda engine: engine.name)
 def test_record(engine: Engine) -> None:
-    images = [image for image in (engine.images.gpu, engine.images.cpu) if image]
-    assert images
-    assert all(":" in image and not image.endswith(":latest") for image in images)
-    assert engine.port >= 1024
-    assert engine.user.uid != 0
-    assert engine.user.waiver == ""
+    assert engine.port >= 1024 or engine.own_command
+    assert (engine.user.uid == 0) == bool(engine.user.waiver) == (engine.name in ROOT)
+    assert engine.user.fs_group != 0 or engine.user.gid == 0
     assert set(engine.public_paths) == set(engine.api_formats)
     assert "/" not in [path for paths in engine.public_paths.values() for path in paths]
     assert engine.health.timeout_seconds >= 5
@@ -39,8 +44,10 @@ def test_termination_leaves_time_for_the_pause_before_it(engine: Engine) -> None
 
 @pytest.mark.parametrize("engine", ALL, ids=lambda engine: engine.name)
 def test_listens_on_all_addresses_of_the_pod(engine: Engine) -> None:
-    args = engine_of(objects(host(base=BASES[engine.name])))["args"]
-    assert args[args.index("--host") + 1] == "0.0.0.0"
+    container = engine_of(objects(host(base=BASES[engine.name])))
+    words = [*container["args"], *(entry.get("value") for entry in container["env"])]
+    told = [word for word in words if word and word.startswith("0.0.0.0")]
+    assert len(told) == (0 if engine.own_command else 1)
 
 
 @pytest.mark.parametrize(
@@ -118,6 +125,176 @@ def test_no_shell_anywhere() -> None:
     for base in BASES.values():
         spec = one(objects(host(base=base)), "Deployment")["spec"]["template"]["spec"]
         for container in (*spec["containers"], *spec["initContainers"]):
+            for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+                assert not {"sh", "bash"} & set(container.get(probe, {}).get("exec", {}).get("command", ()))
             words = [*container.get("command", []), *container.get("args", [])]
             assert not {"sh", "bash", "/bin/sh", "/bin/bash"} & set(words)
             assert "exec" not in container.get("lifecycle", {}).get("preStop", {})
+
+
+def settings(name: str, changes: dict[str, Any]) -> str:
+    """Arguments and variables as one text."""
+    container = engine_of(objects(host(changes, BASES[name])))
+    words = [*container["args"], *(f"{entry['name']}={entry.get('value')}" for entry in container["env"])]
+    return " ".join(words)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "expected", "absent"),
+    [
+        ("sglang", {}, "--served-model-name case_host --host 0.0.0.0 --port 30000 --enable-metrics --tp-size 1",
+         "--context-length"),
+        ("sglang", {"resources.gpuCount": 4}, "--tp-size 4", "--mem-fraction-static"),
+        ("sglang", {"engine.contextLength": 8192}, "--context-length 8192", "--is-embedding"),
+        ("sglang", {"engine.gpuMemoryUtilization": 0.9}, "--mem-fraction-static 0.82", "--dtype"),
+        ("sglang", {"engine.gpuMemoryUtilization": 0.1}, "--mem-fraction-static 0.05", "--dtype"),
+        ("sglang", {"engine.maxConcurrentRequests": 32}, "--max-running-requests 32", "--dtype"),
+        ("sglang", {"model.quantization": "bf16"}, "--dtype bfloat16", "--quantization"),
+        ("sglang", {"model.quantization": "awq"}, "--tp-size 1", "awq"),
+        ("sglang", {"model.task": "embedding"}, "--is-embedding", "--dtype"),
+        ("sglang", {"model.file": "m.gguf"}, "/m.gguf --served-model-name", "--load-format"),
+        ("tgi", {}, "--hostname 0.0.0.0 --port 8080 --num-shard 1", "--max-total-tokens"),
+        ("tgi", {}, "--usage-stats off --json-output", "--served-model-name"),
+        ("tgi", {"engine.contextLength": 8192},
+         "--max-total-tokens 8192 --max-input-tokens 8191 --max-batch-prefill-tokens 8191", "--dtype"),
+        ("tgi", {"engine.contextLength": 2},
+         "--max-total-tokens 2 --max-input-tokens 1 --max-batch-prefill-tokens 4096", "--dtype"),
+        ("tgi", {"engine.contextLength": 8192, "engine.args": ["--max-batch-prefill-tokens=9000"]},
+         "--max-input-tokens 8191", "--max-batch-prefill-tokens 8191"),
+        ("tgi", {"engine.contextLength": 8192, "engine.env": {"MAX_BATCH_PREFILL_TOKENS": "9000"}},
+         "--max-input-tokens 8191", "--max-batch-prefill-tokens"),
+        ("tgi", {"engine.gpuMemoryUtilization": 0.85}, "--cuda-memory-fraction 0.85", "--quantize"),
+        ("tgi", {"model.quantization": "gptq"}, "--num-shard 1", "gptq"),
+        ("tei", {}, "--served-model-name case_host --hostname 0.0.0.0 --port 8080 --json-output", "--max-batch-tokens"),
+        ("tei", {"engine.contextLength": 32768}, "--max-batch-tokens 32768", "--dtype"),
+        ("tei", {"engine.contextLength": 512}, "--max-batch-tokens 16384", "--dtype"),
+        ("tei", {"model.quantization": "fp32"}, "--dtype float32", "--max-concurrent-requests"),
+        ("ollama", {}, "serve HOME=/tmp/ollama", "OLLAMA_NUM_PARALLEL"),
+        ("ollama", {}, "OLLAMA_HOST=0.0.0.0:11434 OLLAMA_KEEP_ALIVE=-1 OLLAMA_LOAD_TIMEOUT=3600s "
+         "OLLAMA_MAX_LOADED_MODELS=1 OLLAMA_MODELS=/models/ollama OLLAMA_NOPRUNE=1 OLLAMA_NO_CLOUD=1",
+         "OLLAMA_CONTEXT_LENGTH"),
+        ("ollama", {"engine.contextLength": 8192, "engine.maxConcurrentRequests": 4}, "OLLAMA_NUM_PARALLEL=4",
+         "OLLAMA_SCHED_SPREAD"),
+        ("ollama", {"resources.gpuCount": 2}, "OLLAMA_SCHED_SPREAD=1", "OLLAMA_CONTEXT_LENGTH"),
+        ("ollama", {"resources.gpuCount": 1}, "OLLAMA_NOPRUNE=1", "NVIDIA_VISIBLE_DEVICES"),
+        ("custom", {}, "HOME=/tmp NVIDIA_VISIBLE_DEVICES=void SMARTER_MODEL_NAME=case_host SMARTER_MODEL_PATH=/models/",
+         "--"),
+        ("custom", {"engine.args": ["serve", "--x", "1"]}, "serve --x 1", "stray"),
+    ],
+)  # fmt: skip
+def test_settings_of_an_engine(name: str, changes: dict[str, Any], expected: str, absent: str) -> None:
+    told = settings(name, changes)
+    assert expected in told
+    assert absent not in told
+
+
+def test_custom_runs_the_command_of_the_manifest() -> None:
+    given = {"engine.command": ["/bin/server", "$(HOME)"], "engine.args": ["run"]}
+    manifest = host(given, BASES["custom"])
+    assert [problem for problem in problems(manifest) if problem.level == "error"] == []
+    container = engine_of(objects(manifest))
+    assert (container["command"], container["args"]) == (["/bin/server", "$$(HOME)"], ["run"])
+
+
+def probes(name: str, changes: dict[str, Any]) -> dict[str, Any]:
+    container = engine_of(objects(host(changes, BASES[name])))
+    return {kind: container[f"{kind}Probe"] for kind in ("startup", "readiness", "liveness")}
+
+
+def test_probes_of_sglang() -> None:
+    """Its health path generates a token, which takes a second at least."""
+    found = probes("sglang", {})
+    assert [found[kind]["httpGet"]["path"] for kind in found] == ["/health", "/ready", "/health"]
+    assert all(found[kind]["timeoutSeconds"] >= 25 for kind in found)
+    assert found["startup"]["failureThreshold"] * found["startup"]["periodSeconds"] >= 3600
+
+
+def test_probes_of_ollama() -> None:
+    """It answers before it has a model, and loads none until it is asked."""
+    found = probes("ollama", {"healthCheck.startupTimeoutSeconds": 900})
+    assert found["startup"]["exec"]["command"] == ["ollama", "run", "llama3.1:8b", ""]
+    assert (found["startup"]["timeoutSeconds"], found["startup"]["failureThreshold"]) == (900, 6)
+    assert found["readiness"]["exec"]["command"] == ["ollama", "show", "llama3.1:8b"]
+    assert found["liveness"]["httpGet"]["path"] == "/api/version"
+    embeds = probes("ollama", {"model.repository": "nomic-embed-text", "model.task": "embedding"})
+    assert embeds["startup"]["exec"]["command"] == ["ollama", "show", "nomic-embed-text:latest"]
+    assert embeds["startup"]["failureThreshold"] == 360
+    own = probes("ollama", {"healthCheck.path": "/"})
+    assert {found["httpGet"]["path"] for found in own.values()} == {"/"}
+
+
+def test_probes_of_custom() -> None:
+    assert {tuple(found["tcpSocket"].items()) for found in probes("custom", {}).values()} == {(("port", "http"),)}
+    own = probes("custom", {"healthCheck.path": "/up"})
+    assert {found["httpGet"]["path"] for found in own.values()} == {"/up"}
+
+
+def test_requests_to_ollama_name_the_model_of_the_store() -> None:
+    """Other servers answer to the served name."""
+    manifest = host(base=BASES["ollama"])
+    weights = SOURCES["ollama"].weights(manifest.spec, facts(manifest).environment, "registry")
+    assert ENGINES["ollama"].model_name
+    assert ENGINES["ollama"].model_name(weights, "case_host") == "llama3.1:8b"
+    assert [engine.name for engine in ALL if engine.model_name] == ["ollama"]
+
+
+@pytest.mark.parametrize(
+    ("gpu", "compute", "tag"),
+    [(0, "cpu_small", "cpu-1.9.3"), (1, "gpu_l4_1x", "89-1.9.3"), (1, "gpu_a10g_1x", "86-1.9.3"),
+     (1, "gpu_l40s_1x", "89-1.9.3"), (1, "gpu_h100_8x", "hopper-1.9.3")],
+)  # fmt: skip
+def test_tei_runs_the_image_for_its_gpu(gpu: int, compute: str, tag: str) -> None:
+    small = {"resources.cpu": "2", "resources.memory": "10Gi"}
+    image = engine_of(objects(host({**small, "resources.gpuCount": gpu, "compute": compute}, BASES["tei"])))["image"]
+    assert image == f"ghcr.io/huggingface/text-embeddings-inference:{tag}"
+
+
+def test_tei_on_a_gpu_that_nobody_knows_finds_its_program_itself() -> None:
+    unknown = [dataclasses.replace(one, gpu_type="Z900") for one in built_in_computes() if one.gpu_count]
+    manifest = host({"resources.gpuCount": 1}, BASES["tei"])
+    image = engine_of(objects(manifest, computes=tuple(unknown)))["image"]
+    assert image.endswith(":cuda-1.9.3")
+
+
+KEY = 'a "key": \\ of $(HOME) 12'
+
+
+def sglang(changes: dict[str, Any] | None = None) -> list[KubernetesObject]:
+    return objects(
+        host(changes or {}, BASES["sglang"]),
+        secrets={"llmhost_case_host_api_key": secret("llmhost_case_host_api_key", KEY)},
+    )
+
+
+def test_sglang_reads_its_key_from_a_file() -> None:
+    """It takes the key as an argument otherwise, which everybody on the node and every reader of the pod would see."""
+    found = sglang()
+    data = one(found, "Secret")["data"]
+    text = base64.b64decode(data["sglang.yaml"]).decode()
+    assert yaml.safe_load(text) == {"api-key": KEY}
+    container = engine_of(found)
+    args = container["args"]
+    assert args[args.index("--config") + 1] == "/etc/smarter/sglang.yaml"
+    assert {"name": "secret-sglang-yaml", "mountPath": "/etc/smarter", "readOnly": True} in container["volumeMounts"]
+    pod = one(found, "Deployment")["spec"]["template"]["spec"]
+    volume = next(volume["secret"] for volume in pod["volumes"] if volume["name"] == "secret-sglang-yaml")
+    assert volume["secretName"] == one(found, "Secret")["metadata"]["name"]
+    assert volume["items"] == [{"key": "sglang.yaml", "path": "sglang.yaml"}]
+    assert volume["defaultMode"] == 0o440
+    assert KEY not in str(pod)
+    assert not [entry for entry in container["env"] if "valueFrom" in entry]
+
+
+def test_sglang_without_a_key_has_no_file() -> None:
+    found = sglang({"network.ingress": True, "network.allowUnauthenticated": True})
+    assert "Secret" not in [body["kind"] for body in found]
+    assert "--config" not in engine_of(found)["args"]
+    assert "/etc/smarter" not in str(found)
+
+
+def test_root_is_for_one_container_alone() -> None:
+    pod = one(objects(host(base=BASES["tgi"])), "Deployment")["spec"]["template"]["spec"]
+    assert pod["securityContext"]["runAsUser"] == 0
+    (fetch,) = pod["initContainers"]
+    assert (fetch["securityContext"]["runAsUser"], fetch["securityContext"]["runAsNonRoot"]) == (10001, True)
+    assert faults(pod) == ["engine.runAsNonRoot", "engine.runAsUser", "pod.runAsUser"]

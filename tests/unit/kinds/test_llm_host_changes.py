@@ -51,7 +51,7 @@ def test_references() -> None:
         ({"network.apiKeySecret": "mine"}, ()),
         ({"network.ingress": True, "network.allowUnauthenticated": True}, ()),
         ({"network.allowUnauthenticated": True}, ("llmhost_case_host_api_key",)),
-        ({"engine.name": "tei"}, ()),
+        ({"engine.name": "tgi"}, ()),
         ({"resources.memory": "lots"}, ()),
     ],
 )

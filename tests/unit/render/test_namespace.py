@@ -96,10 +96,12 @@ def test_limits() -> None:
 
 
 def test_security_profile_follows_the_engines() -> None:
+    """One that must be root lowers what the cluster itself holds up to, and not what is warned of."""
     labels = one(OBJECTS, "Namespace")["metadata"]["labels"]
-    assert labels["pod-security.kubernetes.io/enforce"] == "restricted"
-    engine = next(iter(ENGINES.values()))
-    weaker = dataclasses.replace(engine, user=User(uid=0, gid=0, fs_group=0, waiver="its files are root's"))
-    relaxed = pod_security([engine, weaker])
+    assert labels["pod-security.kubernetes.io/enforce"] == "baseline"
+    strict = [engine for engine in ENGINES.values() if not engine.user.waiver]
+    assert pod_security(strict)["pod-security.kubernetes.io/enforce"] == "restricted"
+    weaker = dataclasses.replace(strict[0], user=User(uid=0, gid=0, fs_group=0, waiver="its files are root's"))
+    relaxed = pod_security([*strict, weaker])
     assert relaxed["pod-security.kubernetes.io/enforce"] == "baseline"
     assert relaxed["pod-security.kubernetes.io/warn"] == "restricted"

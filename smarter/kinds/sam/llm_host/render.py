@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from smarter.core.engine import Probe
+from smarter.core.engine import Launch, Probe
 from smarter.core.errors import PermanentError
 from smarter.core.facts import ComputeFact, Facts
 from smarter.core.objects import KubernetesObject
@@ -32,7 +32,7 @@ def render(manifest: SAMLLMHost, facts: Facts) -> list[KubernetesObject]:
     compute = chosen_compute(host, facts).compute
     if compute is None:
         raise PermanentError("No node type is large enough.", reason="NoCompute")
-    values = {key: usable(facts, name) for key, name in _secret_names(host).items()}
+    values = _secret_values(host, facts)
     objects = [secret(identity, values)] if values else []
     objects += [*volume, _deployment(host, identity, facts, compute), service(identity)]
     return objects + _public(host, identity, facts)
@@ -42,6 +42,22 @@ def _secret_names(host: Host) -> dict[str, str]:
     """Keys of the Secret object to names of Smarter Secrets."""
     names = {API_KEY: host.key_secret, WEIGHTS_TOKEN: host.spec.model.tokenSecret if host.source.tokens else None}
     return {key: name for key, name in names.items() if name}
+
+
+def _secret_values(host: Host, facts: Facts) -> dict[str, SecretStr]:
+    """With the files that the engine reads a value from."""
+    values = {key: usable(facts, name) for key, name in _secret_names(host).items()}
+    files = _launch(host, _weights(host, facts)).secret_files
+    texts = {file.name: file.text(values[file.key].get_secret_value()) for file in files if file.key in values}
+    return values | {name: SecretStr(text) for name, text in texts.items()}
+
+
+def _weights(host: Host, facts: Facts) -> Weights:
+    return host.source.weights(host.spec, facts.environment, host.engine.layout)
+
+
+def _launch(host: Host, weights: Weights) -> Launch:
+    return host.engine.launch(host.spec, weights, host.served_name)
 
 
 def usable(facts: Facts, name: str) -> SecretStr:
@@ -81,10 +97,10 @@ def _deployment(host: Host, identity: Identity, facts: Facts, compute: ComputeFa
 def _pod(host: Host, identity: Identity, facts: Facts, compute: ComputeFact) -> Pod:
     spec, engine = host.spec, host.engine
     storage = block(spec.storage)
-    weights = host.source.weights(spec, facts.environment, engine.layout)
+    weights = _weights(host, facts)
     return Pod(
-        image=image_of(host, facts),
-        launch=engine.launch(spec, weights, host.served_name),
+        image=image_of(host, facts, compute),
+        launch=_launch(host, weights),
         port=block(spec.engine.port),
         probes=_probes(host, weights),
         resources=_resources(host),
@@ -109,6 +125,7 @@ def _probes(host: Host, weights: Weights) -> Probes:
     health = Probe(check.path, engine.health.timeout_seconds) if check.path else engine.health
     return Probes(
         health=health,
+        startup=engine.startup(host.spec, weights) if engine.startup and not check.path else None,
         readiness=engine.readiness(host.spec, weights) if engine.readiness and not check.path else None,
         period_seconds=check.periodSeconds,
         startup_timeout_seconds=check.startupTimeoutSeconds,
