@@ -19,6 +19,9 @@ from tests.cases.manifests import BASE, manifest, secret
 from tests.cluster.harness import doom
 from tests.db.accounts.builders import tenant
 from tests.db.reconcile.world import World, make_world
+from tests.unit.fetch.conftest import fetch, site, target
+
+__all__ = ["fetch", "site", "target"]
 
 
 @dataclass(frozen=True)
