@@ -1,7 +1,7 @@
 """Custom: a server of the user's own, of which Smarter knows the image and the port.
 
 Nothing can be translated for it, so settings are refused and arguments are handed on as they are. What it must know
-stands in three variables: where the weights lie, what the model is called, and where to listen.
+stands in four variables: where the weights lie, what the model is called and is for, and where to listen.
 """
 
 from typing import Any
@@ -20,6 +20,7 @@ def launch(spec: Any, weights: Weights, served_name: str) -> Launch:
         "HOME": "/tmp",
         "SMARTER_MODEL_NAME": served_name,
         "SMARTER_MODEL_PATH": weights.path,
+        "SMARTER_MODEL_TASK": str(spec.model.task),
         "SMARTER_PORT": str(spec.engine.port),
     }
     return Launch(tuple(spec.engine.command or ()), (), env)
@@ -83,6 +84,7 @@ ENGINE = Engine(
         "spec.model.repository": ("SMARTER_MODEL_PATH",),
         "spec.model.file": ("SMARTER_MODEL_PATH",),
         "spec.model.servedName": ("SMARTER_MODEL_NAME",),
+        "spec.model.task": ("SMARTER_MODEL_TASK",),
         "spec.engine.port": ("SMARTER_PORT",),
     },
     # Any variable may mean something to it.
