@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from smarter.core.problems import Problem
+from smarter.core.source import ARCHIVES
 
 COMPUTED_IN = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
 """Of a stored format to the one that a server is told to compute in."""
@@ -21,6 +22,21 @@ DTYPES = {
     "float32": "float32",
 }
 """Words that servers of the PyTorch family take for a format, to what they mean."""
+_SINGLE = (".gguf",)
+"""Ends of the names of files that hold a whole model."""
+
+
+def folder_problems(spec: Any, engine: str, *, files: tuple[str, ...] = ()) -> list[Problem]:
+    """For a server that loads the folder of a model: a single file is not one, and what a web address names is a single
+    file unless it is an archive. `files` are ends of the names of files that it can load alone."""
+    place = spec.model.repository.partition("?")[0].lower()
+    is_file = place.endswith(_SINGLE) or (spec.model.source == "url" and not place.endswith(ARCHIVES))
+    if not is_file or place.endswith(files or "\0"):
+        return []
+    words = f"{engine} loads the folder of a model, and this is one file."
+    if spec.model.source == "url":
+        words += f" Name a tar archive of the folder, in {', '.join(ARCHIVES)}."
+    return [Problem("single_file", "spec.model.repository", words)]
 
 
 def dtype_argument(spec: Any) -> str | None:

@@ -6,7 +6,7 @@ know where they came from.
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from smarter.core.facts import Environment
@@ -71,6 +71,10 @@ class Source:
     """Whether the fetch may talk to the address that the manifest names, which the operator has a say in."""
 
 
+ARCHIVES = (".tar", ".tar.gz", ".tgz")
+"""Ends of the names of archives that a fetch unpacks."""
+
+
 def weights_key(source: str, repository: str, revision: str, file: str) -> str:
     """The folder name of a model on a volume: the same model is brought once, another one never overwrites it."""
     return hashlib.sha256("\0".join((source, repository, revision, file)).encode()).hexdigest()[:16]
@@ -79,3 +83,10 @@ def weights_key(source: str, repository: str, revision: str, file: str) -> str:
 def trust_args(environment: Environment) -> tuple[str, ...]:
     """For a fetch program that may also talk to what is not public."""
     return ("--allow-http", "--allow-private") if environment.trusted_sources else ()
+
+
+def verification(weights: Weights) -> Weights:
+    """The same weights, brought by somebody else: there is only a look whether they are complete."""
+    if weights.fetch is None:
+        return weights
+    return replace(weights, fetch=Fetch((*weights.fetch.args, "--verify")))

@@ -9,7 +9,7 @@ from typing import Any
 
 from smarter.core.arguments import canonical_flag
 from smarter.core.engine import Engine, Launch, Probe, SecretFile, Termination, User
-from smarter.core.formats import dtype_argument, dtype_problems, quantization_problems
+from smarter.core.formats import dtype_argument, dtype_problems, folder_problems, quantization_problems
 from smarter.core.images import images_of
 from smarter.core.parallel import shards, split_problems
 from smarter.core.problems import Problem, warning
@@ -78,6 +78,7 @@ def termination(_spec: Any) -> Termination:
 def check(spec: Any) -> list[Problem]:
     return [
         *_file_problems(spec),
+        *folder_problems(spec, "sglang", files=(".gguf",)),
         *quantization_problems(spec, "sglang", _LOADABLE),
         *dtype_problems(spec, "sglang"),
         *split_problems(spec, "sglang", spreads_otherwise=_spreads_otherwise(spec)),

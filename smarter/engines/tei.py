@@ -7,7 +7,7 @@ by its name in capitals.
 from typing import Any
 
 from smarter.core.engine import Engine, Launch, Probe, Termination, User
-from smarter.core.formats import dtype_argument, dtype_problems, quantization_problems
+from smarter.core.formats import dtype_argument, dtype_problems, folder_problems, quantization_problems
 from smarter.core.images import images_of
 from smarter.core.parallel import no_code_problems
 from smarter.core.problems import Problem, warning
@@ -43,6 +43,7 @@ def termination(_spec: Any) -> Termination:
 
 def check(spec: Any) -> list[Problem]:
     return [
+        *folder_problems(spec, "tei"),
         *quantization_problems(spec, "tei", _LOADABLE),
         *dtype_problems(spec, "tei", _DTYPES),
         *_half_problems(spec),

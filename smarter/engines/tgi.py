@@ -9,7 +9,7 @@ from typing import Any
 
 from smarter.core.arguments import canonical_flag
 from smarter.core.engine import Engine, Launch, Probe, Termination, User
-from smarter.core.formats import DTYPES, dtype_argument, dtype_problems, quantization_problems
+from smarter.core.formats import DTYPES, dtype_argument, dtype_problems, folder_problems, quantization_problems
 from smarter.core.images import images_of
 from smarter.core.parallel import shards, split_problems
 from smarter.core.problems import Problem, warning
@@ -66,6 +66,7 @@ def termination(_spec: Any) -> Termination:
 def check(spec: Any) -> list[Problem]:
     advice = "Use vllm or sglang for the others."
     return [
+        *folder_problems(spec, "tgi"),
         *quantization_problems(spec, "tgi", _LOADABLE, advice),
         *_dtype_problems(spec),
         *split_problems(spec, "tgi"),

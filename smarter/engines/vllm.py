@@ -8,7 +8,7 @@ from typing import Any
 
 from smarter.core.arguments import canonical_flag
 from smarter.core.engine import Engine, Launch, Probe, Termination, User
-from smarter.core.formats import dtype_argument, dtype_problems
+from smarter.core.formats import dtype_argument, dtype_problems, folder_problems
 from smarter.core.images import images_of
 from smarter.core.parallel import shards, split_problems
 from smarter.core.problems import Problem, warning
@@ -57,6 +57,7 @@ def termination(_spec: Any) -> Termination:
 def check(spec: Any) -> list[Problem]:
     return [
         *_format_problems(spec),
+        *folder_problems(spec, "vllm", files=(".gguf",)),
         *dtype_problems(spec, "vllm"),
         *split_problems(spec, "vllm", spreads_otherwise=_spreads_otherwise(spec)),
         *_tool_problems(spec),
@@ -65,13 +66,15 @@ def check(spec: Any) -> list[Problem]:
 
 def _format_problems(spec: Any) -> list[Problem]:
     model, engine = spec.model, spec.engine
-    is_gguf = (model.file or "").lower().endswith(".gguf")
+    name = model.file or model.repository.partition("?")[0]
+    is_gguf = name.lower().endswith(".gguf")
+    where = "spec.model.file" if model.file else "spec.model.repository"
     if (is_gguf or model.quantization == "gguf") and engine.image is None:
-        path = "spec.model.file" if is_gguf else "spec.model.quantization"
+        path = where if is_gguf else "spec.model.quantization"
         words = "vllm's image cannot load GGUF files. Use the engine llama_cpp, or name an image with vllm-gguf-plugin."
         return [Problem("format", path, words)]
-    if is_gguf and _SHARD.search(model.file):
-        return [Problem("shard", "spec.model.file", "vllm needs a GGUF file in one part.")]
+    if is_gguf and _SHARD.search(name):
+        return [Problem("shard", where, "vllm needs a GGUF file in one part.")]
     if model.file is not None and not is_gguf:
         words = "vllm loads a whole repository. Leave the file out."
         return [Problem("format", "spec.model.file", words)]

@@ -40,6 +40,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--layout", default="files", choices=("files", "registry"), help="how the hub's model shall lie"
     )
+    parser.add_argument("--unpack", action="store_true", help="the URL's file is a tar archive of the model's folder")
     parser.add_argument("--parallel", type=int, default=4, choices=range(1, 17), metavar="1-16")
     parser.add_argument("--attempts", type=int, default=8, help="failures in a row before giving up")
     parser.add_argument("--backoff-seconds", type=float, default=1.0, help="pause after the first failure")
@@ -110,6 +111,7 @@ def _job(options: argparse.Namespace) -> Job:
         hub_url=options.hub_url,
         registry_url=options.registry_url,
         layout=options.layout,
+        unpack=options.unpack,
         parallel=options.parallel,
     )
 

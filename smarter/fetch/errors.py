@@ -17,6 +17,7 @@ EXIT_CODES = {
     "bad_certificate": 9,
     "bad_answer": 10,
     "incomplete": 11,
+    "bad_archive": 12,
 }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from smarter.fetch import huggingface, lock, registry, s3, s3_keys, store
+from smarter.fetch import archive, huggingface, lock, registry, s3, s3_keys, store
 from smarter.fetch.batch import bring_all
 from smarter.fetch.digest import Item
 from smarter.fetch.errors import FetchError
@@ -36,6 +36,7 @@ class Job:
     hub_url: str = ""
     registry_url: str = ""
     layout: str = "files"
+    unpack: bool = False
     parallel: int = 4
 
     @property
@@ -112,11 +113,15 @@ def _fetch_alone(job: Job, context: Context) -> None:
     }
     folder = store.working_folder(job.target, identity)
     files = bring_all(items, folder, context, job.parallel)
+    if job.unpack:
+        # What is not among the files, and so the archive, goes when the folder is published.
+        files = archive.unpacked(folder / files[0]["path"], folder, job.file)
     store.publish(folder, job.target, identity, files)
 
 
 def _of_url(job: Job, context: Context) -> tuple[str, list[Item]]:
-    name = job.file or unquote(parse(job.repository, context.rules).target.partition("?")[0].rpartition("/")[2])
+    asked = None if job.unpack else job.file
+    name = asked or unquote(parse(job.repository, context.rules).target.partition("?")[0].rpartition("/")[2])
     if not is_safe_path(name):
         raise FetchError("bad_url", "the address ends in no file name; name the file")
     return "", [Item(name, job.repository, sha256=job.sha256)]

@@ -1,4 +1,4 @@
-"""Weights from one public https address, which is a single file.
+"""Weights from one public https address: a single file, or a tar archive of a model's folder.
 
 Smarter itself never opens the address. The fetch program does, in a pod whose network reaches public addresses only;
 the rules here refuse what is plainly not public, so that the user hears of it at once. An operator who keeps mirrors
@@ -12,10 +12,10 @@ from urllib.parse import SplitResult, urlsplit
 from smarter.core.facts import Environment
 from smarter.core.plain_words import relative_path_problem
 from smarter.core.problems import Problem
-from smarter.core.source import MODELS_MOUNT, Fetch, Layout, Source, Weights, trust_args, weights_key
+from smarter.core.source import ARCHIVES, MODELS_MOUNT, Fetch, Layout, Source, Weights, trust_args, weights_key
 from smarter.core.web_address import public_host_fault
 
-_ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".zip")
+_OTHER_ARCHIVES = (".tar.bz2", ".tar.xz", ".tar.zst", ".zip", ".7z")
 _ADDRESS = re.compile(r"[!-~]+", re.ASCII)
 _UNSAFE = frozenset("\"'`$;|<>(){}\\*!^")
 _PATH = "spec.model.repository"
@@ -25,9 +25,13 @@ def weights(spec: Any, environment: Environment, layout: Layout) -> Weights:
     model = spec.model
     key = weights_key("url", model.repository, "", model.file or "")
     folder = f"{MODELS_MOUNT}/{key}"
-    file = model.file or urlsplit(model.repository).path.rpartition("/")[2]
-    args = ("--source", "url", "--repository", model.repository, "--file", file, "--target", folder)
-    return Weights(folder, file, Fetch((*args, *trust_args(environment))), key=key)
+    path = urlsplit(model.repository).path
+    packed = path.lower().endswith(ARCHIVES)
+    file = model.file if packed else model.file or path.rpartition("/")[2]
+    args = ["--source", "url", "--repository", model.repository]
+    args += ["--file", file] if file else []
+    args += ["--unpack"] if packed else []
+    return Weights(folder, file, Fetch((*args, "--target", folder, *trust_args(environment))), key=key)
 
 
 def check(spec: Any) -> list[Problem]:
@@ -35,8 +39,8 @@ def check(spec: Any) -> list[Problem]:
     problems = [_address_problem(model.repository)]
     if model.file is not None:
         problems.append(relative_path_problem(model.file, "spec.model.file"))
-    if model.repository.partition("?")[0].lower().endswith(_ARCHIVES):
-        words = "Archives are not unpacked. Name the address of a single file."
+    if model.repository.partition("?")[0].lower().endswith(_OTHER_ARCHIVES):
+        words = f"Archives of this kind are not unpacked. Use one of {', '.join(ARCHIVES)}, or a single file."
         problems.append(Problem("archive", _PATH, words))
     return [problem for problem in problems if problem]
 

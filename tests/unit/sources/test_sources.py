@@ -190,7 +190,7 @@ ADDRESSES = [
     "https://example.com/a%2fm",
     "https://-example.com/m", "https://example..com/m", "https://example.com./m", "https://ex_ample.com/m",
     "https://ex\u0430mple.com/m", "https://example.com/m\n", "https://example.com/$(x)", "https://example.com/`x`",
-    "HTTPS://10.0.0.1/m", "https://1.2.3/m", "https://example.com/m.tar.gz", "https://example.com/m.zip?x=1",
+    "HTTPS://10.0.0.1/m", "https://1.2.3/m", "https://example.com/m.tar.xz", "https://example.com/m.zip?x=1",
     "https://[::1/m", "https://example.123/m",
 ]  # fmt: skip
 
@@ -321,3 +321,13 @@ def test_a_hub_model_in_a_registry_store_is_named_by_its_quantization() -> None:
     assert plain.folder == chosen.folder == "/models/ollama"
     assert plain.file is None
     assert plain.key != chosen.key
+
+
+@pytest.mark.parametrize("file", [None, "weights/m.gguf"])
+def test_an_archive_at_an_address_is_unpacked(file: str | None) -> None:
+    """Its folder is the model, or the named file in it."""
+    found = weights("url", "https://example.com/m.tar.gz?x=1", file=file)
+    assert found.fetch
+    assert "--unpack" in found.fetch.args
+    assert found.path == (f"{found.folder}/{file}" if file else found.folder)
+    assert ("--file" in found.fetch.args) == (file is not None)

@@ -116,6 +116,7 @@ _FETCH = {
     "bad_url": "Check model.repository.",
     "bad_path": "Check model.repository and model.file.",
     "bad_certificate": "The certificate of that place is not one that the cluster trusts.",
+    "bad_archive": "Pack the folder of the model anew, as a tar archive of plain files.",
     "bad_answer": "That place does not answer as it should. Check model.repository.",
 }
 
