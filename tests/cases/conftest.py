@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -147,10 +147,12 @@ def other(desk: Desk) -> Desk:
 
 @dataclass
 class Fates:
-    """What is in store for the pods of Deployments that are applied from now on; None is a good life."""
+    """What is in store for the pods of Deployments that are applied from now on; None is a good life. `notes` are
+    annotations with the words and codes that some fates speak."""
 
     fate: str | None = None
     delay: str | None = None
+    notes: dict[str, str] = field(default_factory=dict)
 
 
 @pytest.fixture
@@ -162,6 +164,7 @@ def fates(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Fates:
     def applied(body: KubernetesObject, **options: Any) -> KubernetesObject:
         if body["kind"] == "Deployment" and chosen.fate:
             body = doom(body, chosen.fate, chosen.delay)
+            body["spec"]["template"]["metadata"].setdefault("annotations", {}).update(chosen.notes)
         return apply(body, **options)
 
     monkeypatch.setattr(sim, "apply", applied)

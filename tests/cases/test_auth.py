@@ -16,7 +16,7 @@ from tests.unit.fetch.server import Fault, Site, status
 from tests.unit.kinds import observed as seen
 from tests.unit.kinds.test_llm_host_observe import look
 
-AVAILABLE = [name for name in SPECS if name in ENGINES]
+AVAILABLE = list(SPECS)
 PUBLIC = {"network.ingress": True}
 # Prefixes that the engine guards by the key, as its source says.
 GUARDED = {

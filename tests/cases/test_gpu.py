@@ -5,14 +5,13 @@ from typing import Any
 import pytest
 
 from smarter.core.facts import ComputeFact
-from smarter.engines import ENGINES
 from tests.cases.conftest import Desk, Fates
 from tests.cases.manifests import CPU, SPECS
 from tests.llm_hosts import engine_of, host, objects, one
 from tests.unit.kinds import observed as seen
 from tests.unit.kinds.test_llm_host_observe import look
 
-AVAILABLE = [name for name in SPECS if name in ENGINES]
+AVAILABLE = list(SPECS)
 SPLITTING = {"vllm": "--tensor-parallel-size", "sglang": "--tp-size", "tgi": "--num-shard"}
 MIG = {"resources.gpuResource": "nvidia.com/mig-3g.20gb"}
 SLICES = ComputeFact("slices", "p4d.24xlarge", 96_000, 1024 * 2**30, 8, "A100", 20 * 2**30, "nvidia.com/mig-3g.20gb")
@@ -82,14 +81,14 @@ def test_c42_more_shards_than_gpus(desk: Desk, size: int, gpus: int) -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("name", [name for name in SPLITTING if name in ENGINES])
+@pytest.mark.parametrize("name", list(SPLITTING))
 def test_c42_gpus_that_would_idle_are_told(desk: Desk, name: str) -> None:
     changes = {"engine.tensorParallelSize": 2, "resources.gpuCount": 4}
     answer = desk.apply(changes, base=SPECS[name])
     assert "spec.engine.tensorParallelSize" in (answer.errors or answer.warnings)
 
 
-@pytest.mark.parametrize("name", [name for name in SPLITTING if name in ENGINES])
+@pytest.mark.parametrize("name", list(SPLITTING))
 @pytest.mark.parametrize("gpus", [1, 2, 4])
 def test_c42_model_is_split_over_all_gpus_by_default(name: str, gpus: int) -> None:
     args = engine_of(objects(host({"resources.gpuCount": gpus}, SPECS[name])))["args"]

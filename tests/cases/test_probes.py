@@ -9,7 +9,7 @@ from smarter.engines import ENGINES
 from tests.cases.manifests import SPECS
 from tests.llm_hosts import engine_of, host, objects, one
 
-AVAILABLE = [name for name in SPECS if name in ENGINES]
+AVAILABLE = list(SPECS)
 PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
 LEAST_TIMEOUT_SECONDS = 5
 
@@ -22,8 +22,15 @@ def test_c47_probes_wait_long_enough(name: str, period: int | None) -> None:
     for probe in PROBES:
         timeout = found[probe]["timeoutSeconds"]
         assert timeout >= LEAST_TIMEOUT_SECONDS
+        if loads(found[probe]):
+            continue
         # An answer that takes long must not be overtaken by the next question.
         assert timeout <= max(found[probe]["periodSeconds"], LEAST_TIMEOUT_SECONDS)
+
+
+def loads(probe: dict[str, Any]) -> bool:
+    """Whether the probe is a command that itself loads the model, and may take all the time that there is."""
+    return "exec" in probe and probe["timeoutSeconds"] >= 60
 
 
 @pytest.mark.parametrize("name", AVAILABLE)
@@ -31,7 +38,10 @@ def test_c47_probes_wait_long_enough(name: str, period: int | None) -> None:
 def test_c47_start_may_take_as_long_as_the_manifest_says(name: str, timeout: int, period: int) -> None:
     changes = {"healthCheck.startupTimeoutSeconds": timeout, "healthCheck.periodSeconds": period}
     probe = engine_of(objects(host(changes, SPECS[name])))["startupProbe"]
-    assert probe["failureThreshold"] * probe["periodSeconds"] >= timeout
+    if loads(probe):
+        assert probe["timeoutSeconds"] >= timeout
+    else:
+        assert probe["failureThreshold"] * probe["periodSeconds"] >= timeout
 
 
 # How each engine answers while it loads: no answer or 503 at the path, until the model can be used.

@@ -96,7 +96,10 @@ def test_c56_same_name_again_within_a_second(desk: Desk) -> None:
 
 
 def bringing(mode: str) -> dict[str, Any]:
-    return {"model.source": "s3", "model.repository": "s3://bucket/models/big", "storage.accessMode": mode}
+    """The second class is one whose volumes several nodes may mount."""
+    storage_class = {"ReadWriteOnce": "standard", "ReadWriteMany": "kwok-volume-rwx"}[mode]
+    storage = {"storage.accessMode": mode, "storage.storageClass": storage_class}
+    return {"model.source": "s3", "model.repository": "s3://bucket/models/big", **storage}
 
 
 @pytest.mark.django_db

@@ -7,8 +7,6 @@ import pytest
 
 from smarter.core import naming
 from smarter.core.objects import PERSISTENT_VOLUME_CLAIM, KubernetesObject, ObjectRef
-from smarter.engines import ENGINES
-from smarter.sources import SOURCES
 from tests.cases.conftest import Desk
 from tests.cases.manifests import BASE, CPU, SPECS
 from tests.llm_hosts import engine_of, host, objects, one
@@ -55,7 +53,7 @@ def test_c28_existing_claim_grows_and_changes_in_no_other_way(desk: Desk) -> Non
     assert claim_spec(desk) == after
 
 
-@pytest.mark.parametrize("name", [name for name in SPECS if name in ENGINES])
+@pytest.mark.parametrize("name", sorted(SPECS))
 def test_c30_weights_are_brought_before_the_server_and_never_by_a_hook(name: str) -> None:
     rendered = objects(host(base=SPECS[name]))
     pod = one(rendered, "Deployment")["spec"]["template"]["spec"]
@@ -63,7 +61,6 @@ def test_c30_weights_are_brought_before_the_server_and_never_by_a_hook(name: str
     assert [container["name"] for container in pod["initContainers"]] == ["fetch"]
 
 
-@pytest.mark.skipif("ollama" not in ENGINES, reason="the engine ollama is not there yet")
 def test_c30_ollama_is_ready_when_it_knows_the_model() -> None:
     probe = engine_of(objects(host(base=SPECS["ollama"])))["readinessProbe"]
     assert "llama3.1:8b" in " ".join(probe["exec"]["command"])
@@ -74,7 +71,6 @@ def fetch_ended(reason: str, message: str, code: int = 3) -> KubernetesObject:
     return seen.fetching({"terminated": {"exitCode": code, "message": words + "\n"}})
 
 
-@pytest.mark.skipif("ollama" not in ENGINES, reason="the engine ollama is not there yet")
 @pytest.mark.django_db
 def test_c30_tag_that_does_not_exist_is_an_error_with_the_words_of_the_registry(desk: Desk) -> None:
     assert desk.apply({"model.repository": "definitely-not-a-model:1b"}, base=SPECS["ollama"]).status == 200
@@ -109,8 +105,6 @@ def test_c31_new_words_about_a_host_restart_nothing(desk: Desk) -> None:
 @pytest.mark.parametrize("name", sorted(SPECS))
 def test_c31_same_weights_lie_in_the_same_place_on_every_start(name: str) -> None:
     """So that the fetch finds its completion marker and brings nothing again."""
-    if name not in ENGINES:
-        pytest.skip(f"the engine {name} is not there yet")
     first, again = (
         one(objects(host(changes, SPECS[name])), "Deployment")["spec"]["template"]["spec"]["initContainers"]
         for changes in ({}, {"engine.maxConcurrentRequests": 8} if name not in ("tei", "custom") else {})
@@ -220,8 +214,6 @@ def test_c35_full_disk_is_an_error_and_not_ready(pod: KubernetesObject) -> None:
 )
 def test_c36_fetch_has_the_memory_of_the_host_and_writes_to_the_volume(desk: Desk, changes: dict[str, Any]) -> None:
     changes = {**changes, "resources.memory": "64Gi", "compute": "gpu_l4_4x"}
-    if changes.get("model.source", "huggingface") not in SOURCES:
-        pytest.skip("the source is not there yet")
     answer = desk.apply(changes)
     assert answer.status == 200, answer.errors
     for mode in ("ReadWriteOnce", "ReadWriteMany"):
@@ -237,7 +229,9 @@ def test_c36_fetch_has_the_memory_of_the_host_and_writes_to_the_volume(desk: Des
         ]
         assert bringing
         for pod, container in bringing:
-            assert container["resources"]["limits"]["memory"] == "64Gi"
+            # A Job of its own streams to the volume and needs little; an init container has the memory of the host.
+            in_host = container["name"] in {one["name"] for one in pod.get("initContainers", ())}
+            assert container["resources"]["limits"]["memory"] == ("64Gi" if in_host else "2Gi")
             volumes = {volume["name"]: volume for volume in pod["volumes"]}
             (target,) = [mount for mount in container["volumeMounts"] if mount["mountPath"] == "/models"]
             assert "persistentVolumeClaim" in volumes[target["name"]]
