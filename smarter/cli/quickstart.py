@@ -13,7 +13,8 @@ from typing import Annotated, Any
 
 import typer
 
-from smarter.cli.embedded import control_plane, launch, stack, state
+from smarter.cli import demo
+from smarter.cli.embedded import control_plane, launch, llama_server, serving, stack, state
 from smarter.cli.embedded.launch import Stack
 from smarter.cli.failures import CommandFailed
 from smarter.cli.stack_commands import Progress, checkout, failures_shown
@@ -72,13 +73,15 @@ def run(progress: Progress, *, real: bool, kubeconfig: Path | None, deploy: bool
         progress("Starting a Kubernetes control plane")
         kubeconfig = control_plane.up(folder, state_dir)
     with state.locked(state_dir):
+        serving.arrange(state_dir, wanted=kubeconfig is None)
         running = stack.prepare(folder, state_dir, progress, port)
         running = launch.start_programs(running)
     progress("Making the demo account and its cluster")
     login = seed(running, kubeconfig)
     stack.wait_ready(running, progress)
     host = deploy_example(running, login, progress) if deploy else None
-    return screen(running, login, host, _cluster_line(real, kubeconfig))
+    answer = demo.ask(running) if host and running.model_server else None
+    return screen(running, login, Shown(host, _cluster_line(running, real, kubeconfig), answer))
 
 
 def _began() -> float | None:
@@ -99,10 +102,13 @@ def seed(running: Stack, kubeconfig: Path | None) -> Login:
 
 
 def deploy_example(running: Stack, login: Login, progress: Progress) -> dict[str, Any]:
-    """Apply, deploy and follow the first example with the same command that a pipeline would use."""
-    progress(f"smarter apply -f {EXAMPLE} --deploy --wait {WAIT}")
+    """Apply, deploy and follow the first example with the same command that a pipeline would use. Where this machine
+    can serve models, that is a host of its own."""
+    file = demo.write_manifest(running) if running.model_server else running.checkout / EXAMPLE
+    shown = file.relative_to(running.checkout) if file.is_relative_to(running.checkout) else file
+    progress(f"smarter apply -f {shown} --deploy --wait {WAIT}")
     program = [sys.executable, "-P", "-c", "from smarter.cli.main import app; app(prog_name='smarter')"]
-    arguments = ["apply", "-f", str(running.checkout / EXAMPLE), "--deploy", "--wait", WAIT, "-o", "json"]
+    arguments = ["apply", "-f", str(file), "--deploy", "--wait", WAIT, "-o", "json"]
     done = subprocess.run(
         [*program, *arguments], env=_client_environment(running, login), stdout=subprocess.PIPE, check=False
     )
@@ -118,24 +124,40 @@ def _client_environment(running: Stack, login: Login) -> dict[str, str]:
     return {**kept, "SMARTER_CONFIG": str(login.file), "PYTHONPATH": str(running.checkout)}
 
 
-def _cluster_line(real: bool, kubeconfig: Path | None) -> str:
+def _cluster_line(running: Stack, real: bool, kubeconfig: Path | None) -> str:
     if real:
         return f"Kubernetes control plane of this machine, simulated nodes (kubectl --kubeconfig {kubeconfig})"
     if kubeconfig:
         return str(kubeconfig)
+    if running.model_server:
+        return "simulated, because no kubeconfig was given; one node of it is this machine and runs llama-server"
     return "simulated, because no kubeconfig was given: it runs no model and answers no prompt"
 
 
-def screen(running: Stack, login: Login, host: dict[str, Any] | None, cluster: str) -> str:
-    lines = [("Cluster", cluster)]
+@dataclass(frozen=True)
+class Shown:
+    """`answer` is there where the host serves for real."""
+
+    host: dict[str, Any] | None
+    cluster: str
+    answer: demo.Answer | None
+
+
+def screen(running: Stack, login: Login, shown: Shown) -> str:
+    lines = [("Cluster", shown.cluster)]
+    host, answer = shown.host, shown.answer
+    if not running.model_server and shown.cluster.startswith("simulated"):
+        lines.append(("Real tokens", f"{llama_server.HOW_TO_GET} (about 5 minutes), then run this again"))
     if host is not None:
         status = host["status"]
         lines += [
             ("Host", f"{host['name']}  {status['hostStatus']}"),
-            ("Endpoint", status.get("publicUrl") or status.get("endpoint") or "-"),
+            ("Endpoint", answer.address if answer else status.get("publicUrl") or status.get("endpoint") or "-"),
             ("Price", f"{_money(host.get('pricePerHour'))} per hour"),
             ("Cost so far", _money(status.get("estimatedCost"))),
         ]
+    if answer is not None:
+        lines += [("Try", answer.command), ("Answer", f"{answer.text} (random weights, so random words)")]
     lines += [
         ("API", f"{running.url}/api/v1/"),
         ("Documentation", f"{running.url}/"),

@@ -1,16 +1,20 @@
-"""Web, worker and beat: how each is started, recognised as current, and ended. Used by stack and the quick start."""
+"""Web, worker and beat, and where models are served the node and its weights: how each is started, recognised as
+current, and ended. Used by stack and the quick start."""
 
 import signal
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from smarter.cli.embedded import environment, processes, state
+from smarter.cli.embedded import environment, processes, serving, state
 from smarter.cli.embedded.processes import Command
 from smarter.cli.embedded.state import Program, State
 
 WEB = "web"
 NAMES = (WEB, "worker", "beat")
+NODE, MODELS = "node", "models"
+SERVING = (NODE, MODELS)
+"""What runs beside those where the simulated cluster has a node that serves models."""
 FIRST_PORT = 8000
 STOP_SECONDS = 20.0
 
@@ -23,6 +27,10 @@ class Stack:
     state_dir: Path
     env: dict[str, str]
     web_port: int
+    model_server: Path | None = None
+    """The program that the node runs; None: there is no such node."""
+    models_port: int = 0
+    engine_port: int = 0
 
     @property
     def url(self) -> str:
@@ -33,15 +41,18 @@ class Stack:
 
 
 def start_programs(stack: Stack) -> Stack:
-    """Start web, worker and beat side by side, but keep those that run and are up to date. Returns the stack with its
-    port. The caller holds the lock."""
+    """Start all side by side, but keep those that run and are up to date. Returns the stack with its port. The caller
+    holds the lock."""
     current = state.load(stack.state_dir)
     if not is_current(stack, current, WEB):
         stack = _start_web(stack, current)
-    for name in NAMES[1:]:
-        if not is_current(stack, current, name):
+    wanted = NAMES + (SERVING if stack.model_server else ())
+    for name in (*NAMES[1:], *SERVING):
+        if name not in wanted or not is_current(stack, current, name):
             stop_program(stack.state_dir, current, name)
-            _start(stack, current, name, _arguments(name))
+            if name in wanted:
+                _start(stack, current, name, _arguments(stack, name))
+    state.save(stack.state_dir, current)
     return stack
 
 
@@ -53,7 +64,7 @@ def is_current(stack: Stack, current: State, name: str) -> bool:
 
 def _mark(stack: Stack, name: str) -> str:
     place = [str(stack.web_port)] if name == WEB else []
-    return environment.fingerprint([*_arguments(name), *place], stack.env, stack.checkout / "smarter")
+    return environment.fingerprint([*_arguments(stack, name), *place], stack.env, stack.checkout / "smarter")
 
 
 def _start_web(stack: Stack, current: State) -> Stack:
@@ -64,7 +75,7 @@ def _start_web(stack: Stack, current: State) -> Stack:
         current.web_port = listener.getsockname()[1]
         stack = replace(stack, web_port=current.web_port)
         descriptor = listener.fileno()
-        _start(stack, current, WEB, [*_arguments(WEB), "--bind", f"fd://{descriptor}"], (descriptor,))
+        _start(stack, current, WEB, [*_arguments(stack, WEB), "--bind", f"fd://{descriptor}"], (descriptor,))
     return stack
 
 
@@ -77,7 +88,9 @@ def _start(stack: Stack, current: State, name: str, argv: list[str], descriptors
     state.save(stack.state_dir, current)
 
 
-def _arguments(name: str) -> list[str]:
+def _arguments(stack: Stack, name: str) -> list[str]:
+    if name in SERVING:
+        return serving.arguments(stack.state_dir, name == NODE, stack.model_server, stack.models_port)
     celery = [sys.executable, "-m", "celery", "-A", "smarter.celery"]
     if name == WEB:
         # Threads, because requests wait for the database. Loaded once before the fork: half the time and memory, and a

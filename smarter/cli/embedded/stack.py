@@ -8,11 +8,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from smarter.cli.embedded import environment, launch, processes, services, state
+from smarter.cli.embedded import environment, launch, llama_server, processes, services, serving, state
 from smarter.cli.embedded.launch import Stack
 from smarter.cli.embedded.state import State
 from smarter.core.errors import PermanentError
@@ -45,7 +45,15 @@ def prepare(checkout: Path, state_dir: Path, report: Report, port: int = 0) -> S
         report(f"Starting {' and '.join(_server_names(wanted))}")
     started = services.start_locked(state_dir, wanted=wanted)
     env = environment.environment_for(checkout, state_dir, started, os.environ)
-    stack = Stack(checkout, state_dir, env, _web_port(state.load(state_dir), port))
+    current = state.load(state_dir)
+    found = llama_server.find() if current.serving else None
+    if found:
+        env = {**serving.SETTINGS, **env}
+        serving.prepare(state_dir, current)
+    stack = Stack(checkout, state_dir, env, _web_port(current, port))
+    if found:
+        models, engine = current.models_port, current.engine_port
+        stack = replace(stack, model_server=found.path, models_port=models, engine_port=engine)
     if not _serves_this_code(stack):
         report("Bringing the database up to date")
         manage(stack, "migrate", "--no-input", "--verbosity", "0")
@@ -139,7 +147,7 @@ def down(state_dir: Path) -> None:
         for program in current.programs.values():
             if processes.alive(program.process):
                 os.kill(program.process.pid, signal.SIGTERM)
-        for name in launch.NAMES:
+        for name in (*launch.NAMES, *launch.SERVING):
             launch.stop_program(state_dir, current, name)
         state.save(state_dir, current)
         services.stop_locked(state_dir)
@@ -153,7 +161,7 @@ def status(state_dir: Path) -> list[ProcessStatus]:
             continue  # Never started here: DATABASE_URL or BROKER_URL names another one.
         record = server.process if processes.alive(server.process) else None
         found.append(ProcessStatus(name, record.pid if record else None, f"127.0.0.1:{server.port}" if record else ""))
-    for name in launch.NAMES:
+    for name in (*launch.NAMES, *(one for one in launch.SERVING if one in current.programs)):
         program = current.programs.get(name)
         running = program is not None and processes.alive(program.process)
         address = f"http://127.0.0.1:{current.web_port}" if running and name == launch.WEB else ""

@@ -55,6 +55,11 @@ class State:
     valkey: Server = field(default_factory=Server)
     programs: dict[str, Program] = field(default_factory=dict)
     web_port: int = 0
+    serving: bool = False
+    """Whether the simulated cluster has a node that runs model servers of this machine."""
+    models_port: int = 0
+    engine_port: int = 0
+    """Where the demo's weights are fetched from, and where it answers: kept, so that a restart changes nothing."""
 
 
 def default_state_dir(checkout: Path) -> Path:
@@ -122,6 +127,9 @@ def _state_from(data: dict[str, Any]) -> State:
             for name, entry in data["programs"].items()
         },
         web_port=data["web_port"],
+        serving=data.get("serving", False),
+        models_port=data.get("models_port", 0),
+        engine_port=data.get("engine_port", 0),
     )
 
 
