@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from smarter.cluster import quantity
-from smarter.cluster.simulation.pod_security import restricted_faults
+from smarter.cluster.simulation.pod_security import baseline_faults, restricted_faults
 from smarter.cluster.simulation.refusals import forbidden
 from smarter.cluster.simulation.world import World
 from smarter.core.objects import KubernetesObject
@@ -25,6 +25,9 @@ _COUNTED = {
     "ConfigMap": "configmaps",
 }
 _PLURAL_WITH_GROUP = {"Deployment": "deployments.apps", "Job": "jobs.batch", "Ingress": "ingresses.networking.k8s.io"}
+
+
+_LEVELS = {"baseline": baseline_faults, "restricted": restricted_faults}
 
 
 def admit(world: World, body: KubernetesObject) -> None:
@@ -161,12 +164,12 @@ def _limit_faults(limit: Mapping[str, Any], container: Mapping[str, Any]) -> Ite
 
 def _check_security(world: World, namespace: str, pod: KubernetesObject) -> None:
     holder = world.get("Namespace", "", namespace) or {"metadata": {}}
-    if (holder["metadata"].get("labels") or {}).get(ENFORCE_LABEL) != "restricted":
-        return
-    faults = restricted_faults(pod["spec"])
+    level = str((holder["metadata"].get("labels") or {}).get(ENFORCE_LABEL, ""))
+    judge = _LEVELS.get(level)
+    faults = judge(pod["spec"]) if judge else []
     if faults:
         name = pod["metadata"].get("name", "")
-        raise forbidden(f'pods "{name}"', f'violates PodSecurity "restricted:latest": {", ".join(faults)}')
+        raise forbidden(f'pods "{name}"', f'violates PodSecurity "{level}:latest": {", ".join(faults)}')
 
 
 def _amounts(container: Mapping[str, Any], group: str) -> Amounts:

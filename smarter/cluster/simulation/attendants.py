@@ -7,6 +7,7 @@ from typing import Any
 from smarter.cluster import quantity
 from smarter.cluster.simulation.admission import used_in, write
 from smarter.cluster.simulation.defaults import DEFAULT_STORAGE_CLASS
+from smarter.cluster.simulation.fates import MESSAGE_ANNOTATION, told
 from smarter.cluster.simulation.world import World, condition_of, fate_of, is_leaving, set_condition, stamp
 from smarter.core.objects import KubernetesObject
 
@@ -24,9 +25,14 @@ def reconcile_claim(world: World, claim: KubernetesObject) -> None:
         world.put_status(claim, {"phase": "Pending"})
     if phase in (None, "Pending") and _can_provision(world, claim) and not world.waiting(claim, "bind"):
         world.wake(claim, "bind", world.pace.volume)
+    if phase == "Bound" and fate_of(claim) == "resize-failed":
+        _refuse_growth(world, claim)
 
 
 def bind_claim(world: World, claim: KubernetesObject) -> None:
+    if (claim.get("status") or {}).get("phase") == "Bound":
+        _lose_claim(world, claim)
+        return
     spec = claim["spec"]
     name = f"pvc-{claim['metadata']['uid']}"
     size = spec["resources"]["requests"]["storage"]
@@ -44,18 +50,43 @@ def bind_claim(world: World, claim: KubernetesObject) -> None:
         },
         status={"phase": "Bound"},
     )
+    if fate_of(claim) == "volume-elsewhere":
+        zone = {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["elsewhere"]}
+        volume["spec"]["nodeAffinity"] = {"required": {"nodeSelectorTerms": [{"matchExpressions": [zone]}]}}
     world.put(volume)
     spec["volumeName"] = name
     claim["status"] = {"phase": "Bound", "accessModes": spec["accessModes"], "capacity": {"storage": size}}
     world.put(claim)
     world.freed = True
+    if fate_of(claim) == "volume-lost":
+        world.wake(claim, "bind", world.pace.volume)
+
+
+def _lose_claim(world: World, claim: KubernetesObject) -> None:
+    """The disk went away behind the claim."""
+    volume = world.get("PersistentVolume", "", claim["spec"]["volumeName"])
+    if volume is not None:
+        world.erase(volume)
+    world.put_status(claim, {**claim["status"], "phase": "Lost"})
+
+
+def _refuse_growth(world: World, claim: KubernetesObject) -> None:
+    status = claim["status"]
+    if not grown(status["capacity"]["storage"], claim["spec"]["resources"]["requests"]["storage"]):
+        return
+    conditions = [dict(one) for one in status.get("conditions", [])]
+    why = "rpc error: code = OutOfRange desc = no room is left at the storage"
+    set_condition(conditions, "ControllerResizeError", "True", "", why, world.timestamp())
+    stopped = {"storage": "ControllerResizeInfeasible"}
+    world.put_status(claim, {**status, "conditions": conditions, "allocatedResourceStatuses": stopped})
 
 
 def reconcile_certificate(world: World, certificate: KubernetesObject) -> None:
     if is_leaving(certificate):
         return
-    if fate_of(certificate) in ("certificate-pending", "held"):
-        if fate_of(certificate) == "certificate-pending" and not condition_of(certificate, "Ready"):
+    fate = fate_of(certificate)
+    if fate in ("certificate-pending", "certificate-failed", "held"):
+        if fate != "held" and not condition_of(certificate, "Ready"):
             world.put_status(certificate, {"conditions": _issuing(world, certificate)})
         return
     ready = condition_of(certificate, "Ready") or {}
@@ -89,6 +120,8 @@ def issue_certificate(world: World, certificate: KubernetesObject) -> None:
 
 def reconcile_ingress(world: World, ingress: KubernetesObject) -> None:
     addressed = ((ingress.get("status") or {}).get("loadBalancer") or {}).get("ingress")
+    if fate_of(ingress) == "ingress-untaken":
+        return
     if not is_leaving(ingress) and not addressed and not world.waiting(ingress, "address"):
         world.wake(ingress, "address", world.pace.ingress)
 
@@ -136,6 +169,9 @@ def _issuing(world: World, certificate: KubernetesObject) -> list[dict[str, Any]
     conditions: list[dict[str, Any]] = []
     set_condition(conditions, "Ready", "False", "DoesNotExist", message, world.timestamp())
     set_condition(conditions, "Issuing", "True", "DoesNotExist", message, world.timestamp())
+    if fate_of(certificate) == "certificate-failed":
+        why = told(certificate, MESSAGE_ANNOTATION, "The certificate request has failed")
+        set_condition(conditions, "Issuing", "False", "Failed", why, world.timestamp())
     for condition in conditions:
         condition["observedGeneration"] = certificate["metadata"].get("generation", 1)
     return conditions

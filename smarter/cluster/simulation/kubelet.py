@@ -8,13 +8,14 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from smarter.cluster.simulation import scheduler
+from smarter.cluster.simulation import fates, scheduler
 from smarter.cluster.simulation.world import (
     DELAY_ANNOTATION,
     World,
     controller_of,
     fate_of,
     hash_text,
+    is_leaving,
     set_condition,
 )
 from smarter.core.objects import KubernetesObject
@@ -26,6 +27,7 @@ _CRASHING = ("crash-loop", "oom-kill")
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _FIRST_BACKOFF_SECONDS = 10.0
+_LOOK_AGAIN_SECONDS = 10.0
 _LAST_BACKOFF_SECONDS = 300.0
 
 
@@ -49,6 +51,10 @@ def create(world: World, pod: KubernetesObject) -> None:
     for kind in ("Ready", "ContainersReady"):
         _set(status, kind, "False", now, "ContainersNotReady", f"containers with unready status: [{names}]")
     world.put(pod)
+    instead = fates.BEFORE_INIT.get(fate_of(pod))
+    if instead is not None and (init or instead == "prepare_in_vain"):
+        world.wake(pod, instead, world.pace.initialize)
+        return
     world.wake(pod, "initialize" if init else "start", world.pace.initialize if init else world.pace.start)
 
 
@@ -82,6 +88,8 @@ def start(world: World, pod: KubernetesObject) -> None:
         _fail_pull(world, pod)
     elif fate in _CRASHING:
         crash_start(world, pod)
+    elif fate in fates.AFTER_INIT:
+        world.wake(pod, fates.AFTER_INIT[fate], 0)
     elif fate in _NEVER_READY:
         _run_all(world, pod, ready=False, started=fate == "failing-probe")
         world.warn(pod, "Unhealthy", "Probe failed: HTTP probe failed with statuscode: 503")
@@ -95,6 +103,9 @@ def start(world: World, pod: KubernetesObject) -> None:
 
 def become_ready(world: World, pod: KubernetesObject) -> None:
     _run_all(world, pod, ready=True, started=True)
+    later = fates.WHEN_READY.get(fate_of(pod))
+    if later is not None:
+        world.wake(pod, later, delay_of(pod, world.pace.evict))
     owner = controller_of(pod)
     if owner is not None and owner["kind"] == "Job" and fate_of(pod) in ("none", "download-progress"):
         world.wake(pod, "complete", world.pace.complete)
@@ -125,13 +136,9 @@ def crash_die(world: World, pod: KubernetesObject) -> None:
     metadata = pod["metadata"]
     seconds = world.pace.initialize
     for state in pod["status"]["containerStatuses"]:
-        ended = {
-            "exitCode": 137 if oom else 1,
-            "reason": "OOMKilled" if oom else "Error",
-            "startedAt": state["state"]["running"]["startedAt"],
-            "finishedAt": world.timestamp(),
-            "containerID": state.get("containerID", ""),
-        }
+        began, now = state["state"]["running"]["startedAt"], world.timestamp()
+        ended = fates.ended(pod, began, now, 137 if oom else 1, "OOMKilled" if oom else "Error")
+        ended["containerID"] = state.get("containerID", "")
         if state["restartCount"] == 0:
             state["state"] = {"terminated": ended}
             continue
@@ -158,6 +165,20 @@ def evict(world: World, pod: KubernetesObject) -> None:
     world.warn(pod, "Evicted", why)
 
 
+def fail(world: World, pod: KubernetesObject) -> None:
+    """The pod as a whole, for a reason that it brought along."""
+    status, now = pod["status"], world.timestamp()
+    reason = fates.told(pod, fates.REASON_ANNOTATION, "NodeShutdown")
+    message = fates.told(pod, fates.MESSAGE_ANNOTATION, "")
+    status.update(phase="Failed", reason=reason, **({"message": message} if message else {}))
+    for kind in ("Ready", "ContainersReady"):
+        _set(status, kind, "False", now, "PodFailed")
+    _end_all(pod, now, 137, "Error")
+    _let_go(world, pod)
+    world.put(pod)
+    world.warn(pod, reason, message)
+
+
 def complete(world: World, pod: KubernetesObject) -> None:
     status, now = pod["status"], world.timestamp()
     status["phase"] = "Succeeded"
@@ -169,6 +190,10 @@ def complete(world: World, pod: KubernetesObject) -> None:
 
 
 def gone(world: World, pod: KubernetesObject) -> None:
+    holder = world.get("Namespace", "", pod["metadata"]["namespace"])
+    if fate_of(pod) == "stuck-terminating" and holder is not None and not is_leaving(holder):
+        world.wake(pod, "gone", _LOOK_AGAIN_SECONDS)
+        return
     _let_go(world, pod)
     world.erase(pod)
 
@@ -188,8 +213,10 @@ STEPS: Mapping[str, Step] = {
     "crash_start": crash_start,
     "crash_die": crash_die,
     "evict": evict,
+    "fail": fail,
     "complete": complete,
     "gone": gone,
+    **fates.STEPS,
 }
 
 

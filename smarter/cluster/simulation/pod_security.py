@@ -1,4 +1,5 @@
-"""The Pod Security Standard `restricted`, as far as it concerns what a pod of Smarter may have. For admission."""
+"""The Pod Security Standards `baseline` and `restricted`, as far as they concern what a pod of Smarter may have. For
+admission."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -19,6 +20,16 @@ _SECCOMP = ("RuntimeDefault", "Localhost")
 
 def restricted_faults(spec: Mapping[str, Any]) -> list[str]:
     return [*_host_faults(spec), *_volume_faults(spec), *_container_faults(spec)]
+
+
+def baseline_faults(spec: Mapping[str, Any]) -> list[str]:
+    privileged = [
+        f'privileged (container "{name}" must not set securityContext.privileged=true)'
+        for name, container in _containers(spec)
+        if (container.get("securityContext") or {}).get("privileged")
+    ]
+    paths = [f'hostPath volumes (volume "{one["name"]}")' for one in spec.get("volumes") or () if "hostPath" in one]
+    return [*_host_faults(spec), *privileged, *paths]
 
 
 def _host_faults(spec: Mapping[str, Any]) -> Iterator[str]:

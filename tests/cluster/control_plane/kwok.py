@@ -16,6 +16,17 @@ FATES = (
     "unschedulable",
     "evicted",
     "held",
+    "container-waiting",
+    "fetch-waiting",
+    "fetch-crash",
+    "pod-failed",
+    "node-lost",
+    "liveness-restarts",
+    "multi-attach",
+    "attach-failed",
+    "mount-failed",
+    "sandbox-failed",
+    "stuck-terminating",
 )
 LOG_LINES = (
     "starting",

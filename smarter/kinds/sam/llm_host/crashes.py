@@ -180,6 +180,8 @@ def fetch_failed(terminated: dict[str, Any], token_secret: str | None, page: str
         text = f"The weights did not arrive (exit code {terminated.get('exitCode')}): "
         return Told("WeightsFailed", text + words.sentence(last or "see the logs"))
     refused = reason in ("unauthorized", "gated", "forbidden")
+    if reason == "unreachable" and re.search(r"answered 429\b", message):
+        reason = "rate_limited"
     used = f" The token of the Secret {token_secret} was used." if token_secret and refused else ""
     advice = _FETCH.get(reason, "").format(page=f", {page}" if page else "")
     text = f"The weights did not arrive: {words.sentence(message)}{used} {advice}".strip()

@@ -7,6 +7,7 @@ from smarter.kinds.sam.llm_host.host import Host, block
 from smarter.kinds.sam.llm_host.pods import Finding, by_event
 from smarter.kinds.sam.llm_host.view import View
 
+_LOST = "The disk behind the volume is gone. Delete the host and apply it again; the weights are brought anew."
 _GROWTH_FAILED = frozenset({"ControllerResizeError", "NodeResizeError"})
 
 
@@ -16,8 +17,7 @@ def trouble_of(trouble: Finding | None, view: View, host: Host) -> Finding | Non
         return None
     phase = (view.claim.get("status") or {}).get("phase")
     if phase == "Lost":
-        text = "The disk behind the volume is gone. Delete the host and apply it again; the weights are brought anew."
-        return Finding("error", "VolumeLost", text, final=True)
+        return Finding("error", "VolumeLost", _LOST, final=True)
     waits = trouble is not None and ("volume" in trouble.message or trouble.reason == "Starting")
     if phase != "Pending" or not waits:
         return None
@@ -33,6 +33,8 @@ def condition_of(view: View | None) -> Condition | None:
     if view is None or view.claim is None:
         return None
     status = view.claim.get("status") or {}
+    if status.get("phase") == "Lost":
+        return Condition("VolumeReady", "False", "VolumeLost", _LOST)
     if status.get("phase") != "Bound":
         return Condition("VolumeReady", "False", str(status.get("phase") or "Pending"))
     wanted = _size(((view.claim.get("spec") or {}).get("resources") or {}).get("requests"))

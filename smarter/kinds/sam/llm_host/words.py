@@ -71,6 +71,7 @@ _SHORTAGES = (
     (re.compile(r"node affinity/selector"), "with other labels than the compute's"),
     (re.compile(r"were unschedulable"), "closed for new pods"),
     (re.compile(r"Too many pods"), "with too many pods already"),
+    (re.compile(r"free ports for the requested"), "with the port of the server taken"),
     (re.compile(r"exceed max volume count"), "with as many volumes as they can hold"),
 )
 
