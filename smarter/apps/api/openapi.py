@@ -22,6 +22,12 @@ NAME = _path("name", "The manifest's metadata.name.")
 KIND = _path("kind", "The kind by name or plural, in any case, with or without its group.")
 DRY_RUN = _query("dryRun", bool, "Store nothing; answer what would be done and what it would cost.")
 DEPLOY = _query("deploy", bool, "Also run what can be deployed.")
+FORCE = _query(
+    "force",
+    bool,
+    "Remove the record without the cluster's word that everything is gone. For platform administrators, when the "
+    "cluster is gone for good; `remains` says what may be left there.",
+)
 LIMIT = _query("limit", int, "At most so many items, 1 to 500.", default=100)
 OFFSET = _query("offset", int, "Leave out so many items.", default=0)
 NAME_FILTER = _query("name", str, "Only manifests whose name has this part.")

@@ -28,7 +28,7 @@ from smarter.core.objects import (
     kind_of,
     ref_of,
 )
-from smarter.core.plan import desired_hash
+from smarter.core.plan import desired_hash, plan
 
 _EXCLUSIVE = "only one node at a time can hold their volume"
 
@@ -40,13 +40,16 @@ class Choice:
     message: str
 
 
-def settled(held: Claim, state: ResourceState, found: Gathered, live: Live) -> list[KubernetesObject]:
+def settled(lease: Claim, state: ResourceState, found: Gathered, live: Live) -> list[KubernetesObject]:
     """What should exist, rendered for the way of replacing pods that holds now."""
     desired = found.kind.render(found.manifest, found.facts)
     workloads = _workloads(desired)
     template = _hash([body["spec"]["template"] for body in workloads]) if workloads else ""
     if template == state.rollout.get("template", ""):
         return desired
+    held = {change.ref for change in plan(desired, live.owned, generation=0).held}
+    if any(ref_of(body) in held for body in workloads):
+        return desired  # Chosen when the time has come, by the room of then.
     present = [body for body in workloads if _is_present(body, live)]
     rollout: dict[str, Any] = {"template": template} if template else {}
     if present and is_restored(state.resource):
@@ -55,7 +58,7 @@ def settled(held: Claim, state: ResourceState, found: Gathered, live: Live) -> l
     elif present and not _is_same(present, live):
         choice = _choose(found, present)
         rollout |= {"surge": choice.surge, "reason": choice.reason, "message": choice.message}
-    _remember(held, state, rollout)
+    _remember(lease, state, rollout)
     return _render(found, rollout.get("surge"))
 
 
@@ -122,10 +125,10 @@ def _recreate(why: str) -> Choice:
     return Choice(False, "Recreate", f"An old replica stops before a new one starts: {why}.")
 
 
-def _remember(held: Claim, state: ResourceState, rollout: dict[str, Any]) -> None:
+def _remember(lease: Claim, state: ResourceState, rollout: dict[str, Any]) -> None:
     """Before anything is written to the cluster, so that a pass that is cut off is repeated with the same choice."""
     if rollout == state.rollout:
         return
-    if not ResourceState.objects.filter(pk=held.resource_id, lease_token=held.token).update(rollout=rollout):
+    if not ResourceState.objects.filter(pk=lease.resource_id, lease_token=lease.token).update(rollout=rollout):
         raise TemporaryError("another worker has taken over", reason="LeaseLost", delay_seconds=0)
     state.rollout = rollout

@@ -14,6 +14,7 @@ from django.db import transaction
 from smarter.apps.accounts.actor import Actor
 from smarter.apps.accounts.store import Stored
 from smarter.apps.resources.audit import Entry, record
+from smarter.apps.resources.dependents import users_of, users_of_secret, wake_users
 from smarter.apps.resources.drafts import Batch, Draft, Options, facts_of, generated_keys, judge, prepare
 from smarter.apps.resources.events import write_events
 from smarter.apps.resources.hint import hint_after_commit
@@ -99,6 +100,8 @@ def _store(batch: Batch, draft: Draft, options: Options, writes: Writes) -> Outc
         raise _located(refused, draft.parsed) from refused
     row = draft.stored
     assert row is not None
+    if action == "changed" and not draft.kind.deployable:
+        writes.resource_ids += wake_users(users_of(row, draft.kind))
     return Outcome(
         document=draft.parsed.document.index,
         kind=draft.kind,
@@ -121,6 +124,8 @@ def _store_in_table(actor: Actor, draft: Draft, options: Options, writes: Writes
     stored = applied.stored
     hashes = ("" if before is None else spec_hash(before.spec), spec_hash(stored.spec))
     writes.entries.append(Entry("apply", stored.kind, stored.name, stored.uid, applied.action, *hashes))
+    if applied.action == "changed":
+        writes.resource_ids += wake_users(users_of_secret(stored.uid))
     return Outcome(
         document=draft.parsed.document.index,
         kind=draft.kind,

@@ -6,9 +6,12 @@ Dependents in other accounts (of what the platform shares) are counted and never
 from collections import defaultdict
 from collections.abc import Iterable
 
+from django.db.models import Q
+from django.db.models.functions import Now
+
 from smarter.apps.accounts.actor import Actor
 from smarter.apps.accounts.models import Account
-from smarter.apps.resources.models import Reference, Resource
+from smarter.apps.resources.models import Reference, Resource, ResourceState
 from smarter.apps.resources.references import resolve_ref
 from smarter.core.errors import Refused
 from smarter.core.kind import Kind
@@ -39,6 +42,28 @@ def dependencies_of_secret(account: Account, uid: str) -> list[dict[str, str]]:
         .order_by("from_resource__kind", "from_resource__name")
     )
     return [{"kind": kind, "name": name} for kind, name in rows]
+
+
+def wake_users(condition: Q) -> list[int]:
+    """Lets the reconciler look again at what runs and meets `condition`, because something that it is rendered from has
+    changed. Their ids, for hints after the commit."""
+    rows = list(Resource.all_accounts.filter(condition, deployed=True).distinct().values_list("pk", flat=True))
+    if rows:
+        ResourceState.objects.filter(resource__in=rows).update(next_check_at=Now(), fail_count=0)
+    return rows
+
+
+def users_of_secret(uid: str) -> Q:
+    return Q(references__to_secret__uid=uid)
+
+
+def users_of(row: Resource, kind: Kind) -> Q:
+    """What names it, and for a node type also what was placed there: in every account where the platform shares it."""
+    condition = Q(references__to_resource=row)
+    if kind.compute_fact is not None:
+        placed = Q(placed_on=row.name)
+        condition |= placed if row.account.is_platform else placed & Q(account=row.account)
+    return condition
 
 
 def refuse_while_used(actor: Actor, row: Resource) -> None:

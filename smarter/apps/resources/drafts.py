@@ -126,7 +126,16 @@ def judge(batch: Batch) -> list[Problem]:
 
 def _is_nowhere(draft: Draft) -> bool:
     """What runs on clusters and has nothing there yet may change in every way."""
-    return draft.kind.deployable and draft.stored is not None and not draft.stored.state.touched
+    stored = draft.stored
+    if stored is None or not draft.kind.deployable:
+        return False
+    return not stored.state.touched or _has_left(stored)
+
+
+def _has_left(stored: Resource) -> bool:
+    """Whether a worker has seen, since it was undeployed, that nothing of it is left but what outlives it."""
+    state = stored.state
+    return not stored.deployed and state.observed_generation == stored.generation and not state.fingerprint
 
 
 def facts_of(batch: Batch, draft: Draft) -> Facts:

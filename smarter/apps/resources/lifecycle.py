@@ -78,7 +78,7 @@ def delete(actor: Actor, kind: Kind, name: str, *, expected_version: str | None 
         refuse_while_used(actor, row)
         record(quota, actor, [_entry("delete", row, "accepted")])
         if _is_nowhere(kind, row):
-            _remove(row)
+            remove(row)
             return True
         row.deleting_at, row.resource_version = timezone.now(), next_version()
         row.save(update_fields=["deleting_at", "resource_version"])
@@ -99,7 +99,7 @@ def finish_delete(resource: Resource, *, lease_token: int | None = None) -> bool
             state = rows.select_related(None).first()
             if state is None or not _holds(state, lease_token):
                 return False
-            _remove(resource)
+            remove(resource)
             record(quota, None, [_entry("delete", resource, "gone")])
     except ProtectedError:
         return False
@@ -181,8 +181,9 @@ def _is_nowhere(kind: Kind, row: Resource) -> bool:
     return not state.touched and (state.lease_until is None or state.lease_until < timezone.now())
 
 
-def _remove(row: Resource) -> None:
-    write_events([event_for(row, "Deleted")])
+def remove(row: Resource, message: str = "", *, warning: bool = False) -> None:
+    """The end of the record, in the caller's transaction and with the account locked."""
+    write_events([event_for(row, "Deleted", message, warning=warning)])
     row.delete()
     secrets.delete_generated(row.uid)
 

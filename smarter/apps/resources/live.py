@@ -6,6 +6,8 @@ cluster pass through.
 
 from dataclasses import dataclass, field
 
+from pydantic import SecretStr
+
 from smarter.apps.accounts.actor import Actor
 from smarter.apps.accounts.store import not_found
 from smarter.apps.clusters.services import client_for, features_of
@@ -19,6 +21,7 @@ from smarter.core import naming
 from smarter.core.errors import PermanentError, Refused, TemporaryError
 from smarter.core.facts import SecretFact
 from smarter.core.kind import Kind
+from smarter.core.masking import mask_text
 from smarter.core.objects import OWNER_UID_LABEL, POD, KubernetesObject
 from smarter.core.plan import Plan, plan
 
@@ -74,7 +77,12 @@ def read_logs(actor: Actor, kind: Kind, name: str, wanted: LogRequest) -> Logs:
         tail_lines=wanted.tail_lines,
         previous=wanted.previous,
     )
-    return Logs(pod["metadata"]["name"], container, text, names)
+    return Logs(pod["metadata"]["name"], container, mask_text(text, _values(row)), names)
+
+
+def _values(row: Resource) -> list[SecretStr]:
+    """Of the secrets that the resource uses. Some servers print theirs at their start."""
+    return [fact.value for fact in secrets.use(row.account, secret_names_of(row), "mask logs").values()]
 
 
 def read_objects(actor: Actor, kind: Kind, name: str) -> Objects:

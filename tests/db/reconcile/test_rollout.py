@@ -3,7 +3,7 @@
 from smarter.apps.resources.models import ResourceState
 from smarter.cluster.simulated import Fault
 from smarter.core import naming
-from smarter.core.objects import DEPLOYMENT, POD, RESOURCE_QUOTA, KubernetesObject
+from smarter.core.objects import COMPUTE_LABEL, DEPLOYMENT, POD, RESOURCE_QUOTA, KubernetesObject
 from tests.db.reconcile.world import HOST, World
 
 SHARED = HOST.format(name="a") + "  storage:\n    accessMode: ReadWriteMany\n    storageClass: kwok-volume-rwx\n"
@@ -15,7 +15,9 @@ def deployment(world: World, name: str = "a") -> KubernetesObject:
 
 
 def pods(world: World, name: str = "a") -> list[KubernetesObject]:
-    return [body for body in world.objects(world.host(name).uid) if body["kind"] == POD.kind]
+    """Replicas, without the pod that brings the weights."""
+    found = [body for body in world.objects(world.host(name).uid) if body["kind"] == POD.kind]
+    return [body for body in found if COMPUTE_LABEL in body["metadata"]["labels"]]
 
 
 def strategy(world: World) -> tuple[str, int | None]:
@@ -78,7 +80,7 @@ def test_without_one_the_old_replica_stops_first(world: World) -> None:
     world.settle()
     fill(world, 1)
     counts = replicas_at_once(world, NEXT)
-    assert strategy(world) == ("Recreate", None)
+    assert strategy(world) == ("RollingUpdate", 0)
     assert 0 in counts
     found = condition(world, "Rollout")
     assert found is not None
@@ -92,8 +94,8 @@ def test_a_node_that_is_not_ready_is_no_room(world: World) -> None:
     other = next(name for name in ("gpu-l4-1", "gpu-l4-2") if name != mine)
     world.sim.set_node_ready(other, False)
     world.apply(NEXT)
-    world.round()
-    assert strategy(world) == ("Recreate", None)
+    world.settle()
+    assert strategy(world) == ("RollingUpdate", 0)
 
 
 def test_the_quota_of_the_account_counts_as_room(world: World) -> None:

@@ -8,8 +8,9 @@ from rest_framework.views import APIView
 from smarter.apps.accounts.store import not_found
 from smarter.apps.api import answers, openapi
 from smarter.apps.api.kinds import columns_of, kind_for_manifest, kind_for_plural
-from smarter.apps.api.parameters import expected_version, whole_number
+from smarter.apps.api.parameters import expected_version, flag, whole_number
 from smarter.apps.api.renderers import RENDERERS
+from smarter.apps.reconcile.forget import forget
 from smarter.apps.resources import lifecycle, queries
 
 MAX_LIMIT = 500
@@ -65,11 +66,15 @@ class ManifestView(APIView):
         operation_id="delete",
         tags=["manifests"],
         summary="Delete a manifest; its objects leave the cluster first",
-        parameters=[openapi.PLURAL, openapi.NAME, openapi.IF_MATCH],
+        parameters=[openapi.PLURAL, openapi.NAME, openapi.IF_MATCH, openapi.FORCE],
         responses=openapi.DELETED,
     )
     def delete(self, request: Request, plural: str, name: str) -> Response:
         kind = kind_for_manifest(plural, name)
+        if flag(request, "force"):
+            found = forget(request.auth, kind, name, expected_version=expected_version(request))
+            words = {"remains": list(found.remains), "message": found.message}
+            return Response({"kind": kind.name, "name": name, "state": "deleted", **words})
         gone = lifecycle.delete(request.auth, kind, name, expected_version=expected_version(request))
         state = "deleted" if gone else "deleting"
         return Response({"kind": kind.name, "name": name, "state": state}, status=200 if gone else 202)

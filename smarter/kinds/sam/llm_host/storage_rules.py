@@ -69,6 +69,12 @@ def _size_problems(host: Host) -> list[Problem]:
     return [warning("small_volume", f"{_PATH}.size", words)]
 
 
+_WAY_OUT = (
+    "The way out is a new volume, and the weights are brought anew: apply the present manifest with storage.retain: "
+    "false, undeploy it, and then apply this one; or delete the host and apply this one."
+)
+
+
 def change_problems(host: Host, stored: SAMLLMHost) -> list[Problem]:
     """A claim keeps its class, its mode and at least its size."""
     new, old = block(host.spec.storage), block(filled(stored.spec).storage)
@@ -76,10 +82,10 @@ def change_problems(host: Host, stored: SAMLLMHost) -> list[Problem]:
         return []
     problems = []
     if parse_bytes(new.size) < parse_bytes(old.size):
-        words = f"A volume cannot shrink; it has {old.size}. Delete the host and apply it again for a smaller one."
+        words = f"A volume cannot shrink; it has {old.size}. {_WAY_OUT}"
         problems.append(Problem("immutable", f"{_PATH}.size", words))
     for field in ("accessMode", "storageClass"):
         if getattr(new, field) != getattr(old, field):
-            words = "This cannot change on a volume that exists. Delete the host and apply it again."
+            words = f"This cannot change on a volume that exists. {_WAY_OUT}"
             problems.append(Problem("immutable", f"{_PATH}.{field}", words))
     return problems
