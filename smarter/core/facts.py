@@ -12,6 +12,7 @@ from types import MappingProxyType
 from pydantic import SecretStr
 
 NO_SECRETS: Mapping[str, "SecretFact"] = MappingProxyType({})
+NO_LOGS: Mapping[tuple[str, str], str] = MappingProxyType({})
 NO_PINS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -99,6 +100,8 @@ class Facts:
     pins: Mapping[str, str] = field(default_factory=lambda: NO_PINS)
     """What the platform's defaults gave when this was launched, by names that the kind chose. A default that changes
     later moves nothing that runs."""
+    logs: Mapping[tuple[str, str], str] = field(default_factory=lambda: NO_LOGS)
+    """Last log lines by the names of pod and container, of those that `Kind.logs` asked for and that could be read."""
     surge: bool | None = None
     """Whether a new pod may start before an old one has stopped, as the cluster had room when the pods were changed
     last. None: they never were."""

@@ -4,7 +4,7 @@ One file (or folder) in `smarter/kinds/` ends in `KIND = Kind(...)`. The API, th
 ledger are generic over this record, so a new kind touches none of them. Optional functions default to "nothing".
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -17,6 +17,7 @@ from smarter.core.facts import ComputeFact, Facts
 from smarter.core.naming import SAM_NAMES, NameRule
 from smarter.core.objects import KubernetesObject, ObjectKind
 from smarter.core.problems import Problem
+from smarter.core.question import Question
 
 Role = Literal["viewer", "member", "admin", "platform"]
 Manifest = Any
@@ -82,6 +83,15 @@ class Observation:
     """This revision will not come up by waiting. The reconciler then puts the last good one back."""
 
 
+@dataclass(frozen=True, slots=True)
+class LogRequest:
+    """The last lines of one container's log, which an observation wants to read."""
+
+    pod: str
+    container: str
+    lines: int
+
+
 def _no_references(_manifest: Manifest) -> tuple[Reference, ...]:
     return ()
 
@@ -108,6 +118,14 @@ def _no_placement(_manifest: Manifest, _facts: Facts) -> Placement | None:
 
 def _no_hostnames(_manifest: Manifest, _facts: Facts) -> tuple[str, ...]:
     return ()
+
+
+def _no_logs(_manifest: Manifest, _live: Sequence[KubernetesObject]) -> tuple[LogRequest, ...]:
+    return ()
+
+
+def _no_question(_manifest: Manifest, _facts: Facts) -> Question | None:
+    return None
 
 
 def _no_verdict(_manifest: Manifest, _facts: Facts) -> MemoryVerdict | None:
@@ -174,8 +192,12 @@ class Kind:
     render: Callable[[Manifest, Facts], list[KubernetesObject]] = _render_nothing
     """The objects that should exist, in the order of creation; also for `facts.deployed` False, where a volume may
     remain. Same input, same bytes."""
+    logs: Callable[[Manifest, Sequence[KubernetesObject]], tuple[LogRequest, ...]] = _no_logs
+    """Which logs to read before `observe`, as `facts.logs`. Only a bounded number is read, and some may fail."""
     observe: Callable[[Manifest, Facts, list[KubernetesObject], datetime], Observation] = _observe_stored
     """Live objects of the resource, pods included, to what they mean."""
+    question: Callable[[Manifest, Facts], Question | None] = _no_question
+    """What to ask its server once in a while, to see whether it still does its work. None: nothing."""
     phase_field: str = ""
     """The field of the status that repeats the phase, where the kind has one."""
     pins: Callable[[Manifest, Facts], Mapping[str, str]] = _no_pins

@@ -20,6 +20,10 @@ certificate outlives an undeploy and is not ordered again; the deletion of the r
 DESIRED_HASH_ANNOTATION = "smarter.sh/desired-hash"
 GENERATION_ANNOTATION = "smarter.sh/generation"
 CHECKSUM_ANNOTATION = "smarter.sh/secret-checksum"
+AFTER_ANNOTATION = "smarter.sh/after"
+"""On a desired object: the name of a Job in its namespace that must be complete before the object is touched."""
+WEIGHTS_LABEL = "smarter.sh/weights"
+"""On pods that bring weights for the replicas of a workload, and are none of them."""
 MANAGED_SELECTOR = f"{MANAGED_BY_LABEL}={MANAGED_BY}"
 
 
@@ -96,6 +100,11 @@ def kind_of(body: KubernetesObject) -> ObjectKind:
 def ref_of(body: KubernetesObject) -> ObjectRef:
     metadata = body["metadata"]
     return ObjectRef(kind_of(body), metadata.get("namespace", ""), metadata["name"])
+
+
+def is_complete(job: KubernetesObject) -> bool:
+    conditions = (job.get("status") or {}).get("conditions") or ()
+    return any(entry.get("type") == "Complete" and entry.get("status") == "True" for entry in conditions)
 
 
 def owner_uid_of(body: KubernetesObject) -> str | None:

@@ -70,6 +70,11 @@ def format_cpu(millis: int) -> str:
     return f"{millis}m" if millis % 1000 else str(millis // 1000)
 
 
+def gigabytes(amount: int) -> str:
+    """Decimal ones, as places that models come from count: `16.4`, or `0.05` where one decimal would say nothing."""
+    return f"{amount / 10**9:.1f}" if amount >= 10**8 or amount == 0 else f"{amount / 10**9:.2g}"
+
+
 def readable_bytes(amount: int) -> str:
     """For people, rounded to one decimal: `23.6 GiB`."""
     for suffix, factor in reversed(_BINARY.items()):

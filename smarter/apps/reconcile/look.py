@@ -1,20 +1,24 @@
 """What one look at a resource found, as data for the loop to save."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 
+from smarter.apps.reconcile.answers import checks_of, with_answer
 from smarter.apps.reconcile.claim import Claim
 from smarter.apps.reconcile.gather import Gathered, kind_and_manifest
+from smarter.apps.reconcile.happenings import happenings
 from smarter.apps.reconcile.outcome import digest, fingerprint, of_restored, phase_fields, priced, remarked
+from smarter.apps.reconcile.tails import Budget, tails
 from smarter.apps.reconcile.work import Live, objects_left
 from smarter.apps.resources.models import ResourceState
 from smarter.core.conditions import Condition
 from smarter.core.errors import PermanentError, TemporaryError
 from smarter.core.kind import Observation
+from smarter.core.masking import mask_observation
 from smarter.core.objects import KubernetesObject
 from smarter.core.plan import Plan
 from smarter.kinds import KINDS
@@ -57,10 +61,15 @@ def observed(found: Gathered, live: Live, steps: Plan, now: datetime) -> Look:
     }
     if resource.deleting_at:
         return _leaving(found, live, steps, columns, now)
-    observation = found.kind.observe(found.manifest, found.facts, live.everything, now)
+    budget = Budget()
+    logs = tails(found.port, found.kind, found.manifest, live.pods, budget)
+    seen = [*live.everything, *happenings(found.port, live.everything, budget, now)]
+    observation = found.kind.observe(found.manifest, replace(found.facts, logs=logs), seen, now)
     if resource.deployed:
         observation = priced(observation, found.placement)
     observation = of_restored(observation, found.kind, resource)
+    observation = with_answer(observation, found.kind, checks_of([resource.pk]).get(resource.pk))
+    observation = mask_observation(observation, [fact.value for fact in found.facts.secrets.values()])
     observation = remarked(observation, (*found.kind.admit(found.manifest, None), *found.problems))
     leaving = [body for body in live.owned if body["metadata"].get("deletionTimestamp")]
     again = _patience(_since(leaving), now) if leaving else None

@@ -9,7 +9,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cache
 from uuid import UUID
@@ -22,20 +22,26 @@ from smarter.apps.clusters import services as clusters
 from smarter.apps.clusters.models import Cluster as ClusterRow
 from smarter.apps.costs import services as costs
 from smarter.apps.reconcile import leftovers, namespaces, usage
+from smarter.apps.reconcile.answers import checks_of, with_answer
+from smarter.apps.reconcile.happenings import happenings, has_last_words
+from smarter.apps.reconcile.models import AnswerCheck
 from smarter.apps.reconcile.outcome import digest, fingerprint, of_restored, phase_event, priced, state_columns
 from smarter.apps.reconcile.spent_pods import remove_spent
 from smarter.apps.reconcile.states import Finding, wake_deployed, wake_failed, write_findings
+from smarter.apps.reconcile.tails import Budget, tails
 from smarter.apps.reconcile.watch import Watch, claim_watch, release
 from smarter.apps.resources.events import write_events
-from smarter.apps.resources.facts import computes_for, facts_for
+from smarter.apps.resources.facts import computes_for, facts_for, secret_names_of
 from smarter.apps.resources.models import ResourceState
 from smarter.apps.resources.revision import may_restore, remember_good, running_manifest
+from smarter.apps.secrets import services as secrets
 from smarter.cluster.port import Cluster
 from smarter.core import naming
 from smarter.core.conditions import Condition
 from smarter.core.errors import PermanentError, TemporaryError
 from smarter.core.facts import Facts
 from smarter.core.kind import Placement
+from smarter.core.masking import mask_observation
 from smarter.core.objects import MANAGED_SELECTOR, POD, KubernetesObject, ObjectKind, owner_uid_of
 from smarter.kinds import KINDS
 
@@ -52,6 +58,16 @@ class Seen:
 
     owned: list[KubernetesObject] = field(default_factory=list)
     pods: list[KubernetesObject] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Eyes:
+    """What one pass looks with."""
+
+    port: Cluster
+    budget: Budget
+    checks: dict[int, AnswerCheck]
+    now: datetime
 
 
 def observe(cluster_id: int | None = None) -> int | None:
@@ -117,12 +133,13 @@ def _pass(row: ClusterRow, held: Watch, now: datetime) -> tuple[bool, datetime |
     costs.mark_unconfirmed(row.uid, confirmed=True)
     findings = []
     computes = cache(computes_for)
+    eyes = Eyes(port, Budget(), checks_of(state.resource_id for state in states), now)
     for state in states:
         found = seen.get(str(state.resource.uid), Seen())
         facts = _facts_of(state, row, computes)
         try:
             _record_usage(state, row, found, opened, facts)
-            finding = _finding(state, found, facts, now)
+            finding = _finding(state, found, facts, eyes)
         except (ValueError, KeyError):
             # A row that this release cannot read is the reconciler's to report; the others go on.
             log.exception("observe_skipped", resource=state.pk)
@@ -175,7 +192,7 @@ def _facts_of(state: ResourceState, row: ClusterRow, computes: Callable[..., tup
     return cache(lambda: facts_for(resource, row, {}, computes(resource.account)))
 
 
-def _finding(state: ResourceState, found: Seen, facts: Callable[[], Facts], now: datetime) -> Finding | None:
+def _finding(state: ResourceState, found: Seen, facts: Callable[[], Facts], eyes: Eyes) -> Finding | None:
     """None where there is nothing to write."""
     resource = state.resource
     drifted = state.next_check_at is None and fingerprint(found.owned) != state.fingerprint
@@ -187,10 +204,17 @@ def _finding(state: ResourceState, found: Seen, facts: Callable[[], Facts], now:
         return Finding(state, {}, drifted=True) if drifted else None
     kind = KINDS[resource.kind_key]
     manifest = running_manifest(resource)
-    observation = kind.observe(manifest, facts(), [*found.owned, *found.pods], now)
+    logs = tails(eyes.port, kind, manifest, found.pods, eyes.budget)
+    live = [*found.owned, *found.pods]
+    live += happenings(eyes.port, live, eyes.budget, eyes.now)
+    observation = kind.observe(manifest, replace(facts(), logs=logs), live, eyes.now)
     if resource.deployed:
         observation = priced(observation, kind.placement(manifest, facts()))
     observation = of_restored(observation, kind, resource)
+    observation = with_answer(observation, kind, eyes.checks.get(resource.pk))
+    if has_last_words(found.pods):
+        values = secrets.use(resource.account, secret_names_of(resource), "mask status")
+        observation = mask_observation(observation, [fact.value for fact in values.values()])
     # What will not come up is the reconciler's, which puts the last good revision back.
     drifted = drifted or (observation.failed and may_restore(resource))
     conditions = [
@@ -198,7 +222,7 @@ def _finding(state: ResourceState, found: Seen, facts: Callable[[], Facts], now:
         for old in state.status.get("conditions") or []
         if old["type"] == "Reconciled"
     ]
-    columns = state_columns(state, observation, generation=resource.generation, conditions=conditions, now=now)
+    columns = state_columns(state, observation, generation=resource.generation, conditions=conditions, now=eyes.now)
     columns["seen_digest"] = seen_digest
     event = phase_event(resource, state.phase, observation.phase, observation.message)
     return Finding(state, columns, drifted=drifted, event=event)

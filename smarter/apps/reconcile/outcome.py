@@ -16,7 +16,7 @@ from smarter.apps.resources.revision import is_restored, own_conditions
 from smarter.core.conditions import Condition, merge, truth
 from smarter.core.cost import rounded
 from smarter.core.kind import Kind, Observation, Placement
-from smarter.core.objects import PERSISTENT_VOLUME_CLAIM, KubernetesObject, kind_of, ref_of
+from smarter.core.objects import JOB, PERSISTENT_VOLUME_CLAIM, KubernetesObject, is_complete, kind_of, ref_of
 from smarter.core.problems import Problem, remarks
 
 MAX_BACKOFF_SECONDS = 60.0
@@ -39,6 +39,9 @@ def fingerprint(objects: Iterable[KubernetesObject]) -> dict[str, str]:
         # The version of a claim moves with its binding and its spec cannot change, so its identity is enough.
         is_claim = kind_of(body) == PERSISTENT_VOLUME_CLAIM
         version = "" if is_claim else metadata.get("generation") or metadata.get("resourceVersion")
+        # What was held back until a Job is done is due when it is.
+        if kind_of(body) == JOB and is_complete(body):
+            version = f"{version}/complete"
         marks[str(ref_of(body))] = f"{metadata.get('uid')}/{version}"
     return marks
 

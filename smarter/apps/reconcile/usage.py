@@ -15,7 +15,7 @@ from smarter.apps.costs.services import Payer, PodTimes
 from smarter.apps.resources.models import Resource
 from smarter.cluster.port import Cluster
 from smarter.core.kind import Placement
-from smarter.core.objects import EVENT, KubernetesObject
+from smarter.core.objects import COMPUTE_LABEL, EVENT, KubernetesObject
 
 _ENDED_PHASES = frozenset({"Succeeded", "Failed"})
 _ENDING_REASONS = frozenset({"Killing", "Evicted", "Preempted", "TaintManagerEviction", "NodeShutdown"})
@@ -44,8 +44,10 @@ def record(
     payer: Payer, pods: Iterable[KubernetesObject], opened: Container[str], placement: Callable[[], Placement | None]
 ) -> None:
     """Opens and closes the intervals of one resource's pods. `opened` are the pods with an open interval;
-    `placement` is asked only when a pod is new."""
-    times = [found for found in map(pod_times, pods) if found is not None]
+    `placement` is asked only when a pod is new. Pods that are not on a compute, such as those that bring weights, have
+    no price and no share of one."""
+    placed = (pod for pod in pods if COMPUTE_LABEL in (pod["metadata"].get("labels") or {}))
+    times = [found for found in map(pod_times, placed) if found is not None]
     fresh = [pod for pod in times if pod.uid not in opened]
     if fresh:
         where = placement()

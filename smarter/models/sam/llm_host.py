@@ -272,6 +272,20 @@ class SAMWarning(SAMModel):
     """The field, dotted, for example spec.engine.image. Empty for the whole manifest."""
 
 
+class SAMLLMHostProgress(SAMModel):
+    """How far the weights are that are being brought to the volume."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    bytes: conint(ge=0) = Field(..., title="Bytes")
+    """How many bytes have arrived."""
+    percent: conint(ge=0, le=100) | None = Field(None, title="Percent")
+    """The share of all bytes that has arrived, where their number is known."""
+    totalBytes: conint(ge=0) | None = Field(None, title="Totalbytes")
+    """How many bytes there are, where that is known."""
+
+
 class SAMLLMHostStatus(SAMModel):
     """How the host is doing, where it answers and what it has cost, as of the last look at the cluster. Smarter writes it."""
 
@@ -308,6 +322,8 @@ class SAMLLMHostStatus(SAMModel):
     """The generation of the manifest that this status describes. It lags behind right after a change."""
     pricePerHour: float | str | None = Field(None, title="Priceperhour")
     """What the host costs in an hour when all its replicas run."""
+    progress: SAMLLMHostProgress | None = None
+    """How far the weights are that are being brought. Empty while none are."""
     publicUrl: str | None = Field(None, title="Publicurl")
     """The base address for clients outside the cluster, if there is one."""
     readyReplicas: int | None = Field(None, title="Readyreplicas")

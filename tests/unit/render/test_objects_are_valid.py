@@ -32,7 +32,7 @@ def every_object() -> tuple[KubernetesObject, ...]:
 
 def pods() -> Iterator[dict[str, Any]]:
     for body in every_object():
-        if body["kind"] == "Deployment":
+        if body["kind"] in ("Deployment", "Job"):
             yield body["spec"]["template"]
 
 
@@ -45,7 +45,7 @@ def test_schemas(version: str) -> None:
             seen[body["kind"]] = body
     assert set(seen) == {
         "Namespace", "ServiceAccount", "ResourceQuota", "LimitRange", "NetworkPolicy", "Secret",
-        "PersistentVolumeClaim", "Deployment", "Service", "Ingress",
+        "PersistentVolumeClaim", "Job", "Deployment", "Service", "Ingress",
     }  # fmt: skip
 
 

@@ -6,11 +6,14 @@ from smarter.core.objects import (
     CERTIFICATE,
     DEPLOYMENT,
     INGRESS,
+    JOB,
     PERSISTENT_VOLUME_CLAIM,
     SECRET,
     SERVICE,
 )
 from smarter.kinds.sam.llm_host.admit import admit, unreadable
+from smarter.kinds.sam.llm_host.asking import question
+from smarter.kinds.sam.llm_host.bringing import logs
 from smarter.kinds.sam.llm_host.check import check
 from smarter.kinds.sam.llm_host.example import EXAMPLE
 from smarter.kinds.sam.llm_host.host import block, host_of
@@ -71,10 +74,12 @@ KIND = Kind(
     hostnames=hostnames,
     memory_verdict=memory_verdict,
     deployable=True,
-    object_kinds=(SECRET, PERSISTENT_VOLUME_CLAIM, DEPLOYMENT, SERVICE, INGRESS, CERTIFICATE),
+    object_kinds=(SECRET, PERSISTENT_VOLUME_CLAIM, JOB, DEPLOYMENT, SERVICE, INGRESS, CERTIFICATE),
     generated_secrets=generated_secrets,
     render=render,
+    logs=logs,
     observe=observe,
+    question=question,
     phase_field="hostStatus",
     pins=pins,
     restored=restored,

@@ -95,6 +95,11 @@ def block(value: Any) -> Any:
     return value
 
 
+def brings_by_job(host: Host) -> bool:
+    """Whether one Job brings the weights for all replicas, and not each of them for itself."""
+    return host.source.brings and block(host.spec.storage).accessMode == "ReadWriteMany"
+
+
 def memory_bytes(spec: SAMLLMHostSpec) -> int:
     """As the manifest says; otherwise room for the shared memory and what the server needs beside it."""
     resources = block(spec.resources)

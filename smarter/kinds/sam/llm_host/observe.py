@@ -10,9 +10,19 @@ from smarter.core.facts import Facts
 from smarter.core.kind import Observation
 from smarter.core.objects import COMPUTE_LABEL, KubernetesObject
 from smarter.core.quantities import format_bytes
-from smarter.kinds.sam.llm_host import publishing, volumes, words
+from smarter.kinds.sam.llm_host import bringing, publishing, volumes, words
 from smarter.kinds.sam.llm_host.host import Host, block, host_of
-from smarter.kinds.sam.llm_host.pods import Context, Finding, State, condition, created, finding_of, moment, worst
+from smarter.kinds.sam.llm_host.pods import (
+    WEIGHTS_ON_THEIR_WAY,
+    Context,
+    Finding,
+    State,
+    condition,
+    created,
+    finding_of,
+    moment,
+    worst,
+)
 from smarter.kinds.sam.llm_host.view import View, version_of, view_of
 from smarter.models.sam.llm_host import SAMLLMHost
 from smarter.render.service import internal_url
@@ -28,6 +38,9 @@ def observe(manifest: SAMLLMHost, facts: Facts, live: list[KubernetesObject], no
     if not facts.deployed:
         return _inactive(host, facts, any(body["kind"] in ("Pod", "Deployment") for body in live))
     view = view_of(live, block(host.spec.scaling).replicas, now)
+    job = bringing.job_under_way(live)
+    if job is not None:
+        return _before_replicas(host, facts, view, job, live, now)
     if view is None:
         finding = Finding("pending", "NotCreated", "The host is being created on the cluster.")
         return _observation(host, facts, None, finding, in_transition=True)
@@ -35,8 +48,36 @@ def observe(manifest: SAMLLMHost, facts: Facts, live: list[KubernetesObject], no
     return _observation(host, facts, view, finding, in_transition=_moves(host, facts, view, finding, now))
 
 
-def _context(host: Host, view: View, facts: Facts, now: datetime) -> Context:
-    labels = view.deployment["spec"]["template"]["metadata"].get("labels") or {}
+def _before_replicas(
+    host: Host,
+    facts: Facts,
+    view: View | None,
+    job: KubernetesObject,
+    live: list[KubernetesObject],
+    now: datetime,
+) -> Observation:
+    """The replicas are held back until a Job has brought their weights; those of a version before serve on."""
+    context = _context(host, view, facts, now)
+    events = [event for event in live if event["kind"] == "Event"]
+    finding = _with_progress(bringing.finding_of_job(job, live, context, events), facts)
+    ready = view.count("readyReplicas") if view else 0
+    if view and ready:
+        finding = bringing.while_serving(finding, ready, view.wanted)
+    since = moment(created(job))
+    recent = since is None or now - since < _SETTLED_AFTER
+    moves = recent or finding.ripens or finding.state in ("downloading", "deploying")
+    return _observation(host, facts, view, finding, in_transition=moves, held=True)
+
+
+def _with_progress(finding: Finding, facts: Facts) -> Finding:
+    progress = bringing.progress_of(facts)
+    if finding.state != "downloading" or progress is None:
+        return finding
+    return replace(finding, message=finding.message.replace(WEIGHTS_ON_THEIR_WAY, progress.message()))
+
+
+def _context(host: Host, view: View | None, facts: Facts, now: datetime) -> Context:
+    labels = (view.deployment["spec"]["template"]["metadata"].get("labels") or {}) if view else {}
     check, model = block(host.spec.healthCheck), host.spec.model
     on_the_hub = facts.environment.hub_url == _HUB and str(model.source) == "huggingface"
     return Context(
@@ -53,7 +94,7 @@ def _context(host: Host, view: View, facts: Facts, now: datetime) -> Context:
 def _finding(host: Host, view: View, facts: Facts, now: datetime) -> Finding:
     """The one thing that a user should hear first."""
     context = _context(host, view, facts, now)
-    found = [finding_of(pod, context, view.events_of(pod)) for pod in view.pods]
+    found = [_with_progress(finding_of(pod, context, view.events_of(pod)), facts) for pod in view.pods]
     if view.rolled_out:
         return worst(finding for finding in found if finding.reason == "Restarting") or Finding("active", "Ready")
     alive = [finding for finding, pod in zip(found, view.pods, strict=True) if not _has_failed(pod)]
@@ -176,8 +217,12 @@ def _addresses(host: Host, facts: Facts, *, deployed: bool) -> dict[str, Any]:
     }
 
 
-def _observation(host: Host, facts: Facts, view: View | None, finding: Finding, *, in_transition: bool) -> Observation:
+def _observation(
+    host: Host, facts: Facts, view: View | None, finding: Finding, *, in_transition: bool, held: bool = False
+) -> Observation:
+    """`held`: the newest version waits for its weights, so what runs is at best the one before."""
     certificate = publishing.certificate_of(host, facts, view)
+    progress = bringing.progress_of(facts)
     ready = finding.state == "active" and publishing.is_settled(certificate) and publishing.is_published(host, view)
     phase = "provisioning" if finding.reason in _BEGINNING else finding.state
     volume = volumes.condition_of(view)
@@ -192,22 +237,26 @@ def _observation(host: Host, facts: Facts, view: View | None, finding: Finding, 
         "readyReplicas": min(counted, wanted),
         "healthy": counted >= wanted,
     }
-    conditions = _conditions(finding, view, host, certificate)
+    if progress:
+        status["progress"] = progress.status()
+    conditions = _conditions(finding, view, host, certificate, held=held)
     extra = tuple(one for one in (volume, publishing.ingress_of(host, facts, view)) if one)
     return Observation(phase, ready, in_transition, message, status, conditions + extra, failed=finding.final)
 
 
-def _conditions(finding: Finding, view: View | None, host: Host, certificate: Condition) -> tuple[Condition, ...]:
+def _conditions(
+    finding: Finding, view: View | None, host: Host, certificate: Condition, *, held: bool
+) -> tuple[Condition, ...]:
     pods = view.pods if view else ()
     statuses = [pod.get("status") or {} for pod in pods]
     placed = [condition(status, "PodScheduled").get("status") == "True" for status in statuses]
     # Whether all init containers have ended well.
     brought = [condition(status, "Initialized").get("status") == "True" for status in statuses]
     scheduled = bool(placed) and all(placed)
-    weights = bool(brought) and all(brought)
+    weights = bool(brought) and all(brought) and not held
     wanted = block(host.spec.scaling).replicas
     available = (view.count("availableReplicas") if view else 0) >= wanted
-    current = view is not None and view.rolled_out
+    current = view is not None and view.rolled_out and not held
     found = [
         Condition("Scheduled", truth(scheduled), "Scheduled" if scheduled else "Waiting"),
         Condition("WeightsReady", truth(weights), "Complete" if weights else _weights_reason(finding)),

@@ -9,6 +9,7 @@ from smarter.core.objects import KubernetesObject
 from smarter.kinds.sam.llm_host import crashes, words
 from smarter.render.pod import ENGINE_CONTAINER, FETCH_CONTAINER
 
+WEIGHTS_ON_THEIR_WAY = "The weights are being brought to the volume."
 State = Literal["active", "deploying", "downloading", "pending", "degraded", "error"]
 _BAD_FIRST: tuple[State, ...] = ("error", "degraded", "pending", "downloading", "deploying", "active")
 HOPELESS_RESTARTS = 5
@@ -57,7 +58,7 @@ def finding_of(pod: KubernetesObject, context: Context, events: Sequence[Kuberne
     status = pod.get("status") or {}
     if status.get("phase") == "Failed":
         return _failed(status)
-    if condition(status, "Ready").get("status") == "True":
+    if condition(status, "Ready").get("status") == "True" and not _brings(status):
         return _serving(status, context)
     scheduled = condition(status, "PodScheduled")
     if scheduled.get("status") == "False":
@@ -158,14 +159,24 @@ def _stopped(terminated: dict[str, Any], restarts: int, context: Context) -> Fin
 def _under_way(status: dict[str, Any], context: Context, events: Sequence[KubernetesObject]) -> Finding:
     if _node_is_lost(status):
         return Finding("error", "NodeLost", words.POD_FAILED["NodeLost"])
-    if any("running" in (entry.get("state") or {}) for entry in status.get("initContainerStatuses") or ()):
-        return Finding("downloading", "Downloading", "The weights are being brought to the volume.")
+    bringing = [*(status.get("initContainerStatuses") or ()), *(_containers(status) if _brings(status) else ())]
+    if any("running" in (entry.get("state") or {}) for entry in bringing):
+        return Finding("downloading", "Downloading", WEIGHTS_ON_THEIR_WAY)
     engine = _engine(status)
     if "running" not in (engine.get("state") or {}):
         return by_event(events) or Finding(
             "deploying", "Starting", "The replica is being prepared: its volume, then its image."
         )
     return _running(engine, context)
+
+
+def _brings(status: dict[str, Any]) -> bool:
+    """Whether it is a pod that brings weights and serves nothing."""
+    return any(entry.get("name") == FETCH_CONTAINER for entry in _containers(status))
+
+
+def _containers(status: dict[str, Any]) -> list[dict[str, Any]]:
+    return status.get("containerStatuses") or []
 
 
 def _node_is_lost(status: dict[str, Any]) -> bool:

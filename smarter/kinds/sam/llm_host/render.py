@@ -10,13 +10,14 @@ from smarter.core.facts import ComputeFact, Facts
 from smarter.core.objects import KubernetesObject
 from smarter.core.quantities import parse_bytes
 from smarter.core.source import Weights
-from smarter.kinds.sam.llm_host.host import Host, block, host_of, shm_bytes
+from smarter.kinds.sam.llm_host.host import Host, block, brings_by_job, host_of, shm_bytes
 from smarter.kinds.sam.llm_host.placing import chosen_compute
 from smarter.kinds.sam.llm_host.standing import fetch_image_of, image_of
 from smarter.models.sam.llm_host import SAMLLMHost
 from smarter.render.deployment import Rollout, deployment
 from smarter.render.identity import Identity
 from smarter.render.ingress import certificate, ingress
+from smarter.render.job import held_until, looking_only, weights_job
 from smarter.render.pod import Pod, Probes, Resources, Scheduling
 from smarter.render.secret import API_KEY, WEIGHTS_TOKEN, joint_checksum, secret
 from smarter.render.service import service
@@ -34,7 +35,7 @@ def render(manifest: SAMLLMHost, facts: Facts) -> list[KubernetesObject]:
         raise PermanentError("No node type is large enough.", reason="NoCompute")
     values = _secret_values(host, facts)
     objects = [secret(identity, values)] if values else []
-    objects += [*volume, _deployment(host, identity, facts, compute), service(identity)]
+    objects += [*volume, *_workload(host, identity, facts, compute), service(identity)]
     return objects + _public(host, identity, facts)
 
 
@@ -75,22 +76,32 @@ def _claim(host: Host, identity: Identity, facts: Facts) -> KubernetesObject:
     return claim(identity, storage.accessMode, parse_bytes(storage.size), storage_class)
 
 
-def _deployment(host: Host, identity: Identity, facts: Facts, compute: ComputeFact) -> KubernetesObject:
-    names = _secret_names(host)
-    storage = block(host.spec.storage)
+def _workload(host: Host, identity: Identity, facts: Facts, compute: ComputeFact) -> list[KubernetesObject]:
+    """The replicas. On a volume that many nodes share, a Job brings their weights first."""
+    pod = _pod(host, identity, facts, compute)
+    if not brings_by_job(host):
+        return [_deployment(host, identity, facts, compute, pod)]
+    job = weights_job(identity, pod, compute.node_labels)
+    return [job, held_until(_deployment(host, identity, facts, compute, looking_only(pod)), job)]
+
+
+def _deployment(host: Host, identity: Identity, facts: Facts, compute: ComputeFact, pod: Pod) -> KubernetesObject:
+    """Replicas that need no token start anew when the API key changes, and not when the token does."""
+    by_job = brings_by_job(host)
+    names = {key: name for key, name in _secret_names(host).items() if not (by_job and key == WEIGHTS_TOKEN)}
     rollout = Rollout(
         replicas=block(host.spec.scaling).replicas,
-        exclusive_volume=storage.accessMode == "ReadWriteOnce",
+        exclusive_volume=block(host.spec.storage).accessMode == "ReadWriteOnce",
         scarce=host.need.gpu_count > 0,
         surge=facts.surge,
     )
     return deployment(
         identity,
-        _pod(host, identity, facts, compute),
+        pod,
         rollout,
         compute=compute.name,
         checksum=joint_checksum({key: facts.secrets[name].checksum for key, name in names.items()}) if names else None,
-        fetches=host.source.brings,
+        fetches=host.source.brings and not by_job,
     )
 
 

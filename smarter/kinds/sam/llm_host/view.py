@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from smarter.core.objects import KubernetesObject
+from smarter.kinds.sam.llm_host.bringing import is_bringer
 from smarter.kinds.sam.llm_host.pods import condition, moment
 
 _LEAVES_AT_MOST = timedelta(minutes=1)
@@ -73,7 +74,7 @@ def view_of(live: list[KubernetesObject], wanted: int, now: datetime) -> View | 
     deployment = _one(by_kind, "Deployment")
     if deployment is None:
         return None
-    pods = by_kind.get("Pod", [])
+    pods = [pod for pod in by_kind.get("Pod", []) if not is_bringer(pod)]
     return View(
         deployment=deployment,
         pods=tuple(pod for pod in pods if not pod["metadata"].get("deletionTimestamp")),
