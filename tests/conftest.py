@@ -3,7 +3,7 @@
 import pytest
 from django.db import connection
 
-pytest_plugins = ["tests.cluster.report", "tests.counts"]
+pytest_plugins = ["tests.cluster.report", "tests.counts", "tests.tokens"]
 
 
 @pytest.fixture(scope="session")

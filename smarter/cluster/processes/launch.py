@@ -32,7 +32,7 @@ IMAGE_PROGRAMS = {
 """What an image starts where the container names no command."""
 
 _REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))")
-_ANY_ADDRESS = re.compile(r"0\.0\.0\.0(?=\Z|:\d+\Z)")
+_ANY_ADDRESS = re.compile(r"\A0\.0\.0\.0(?=\Z|:\d+\Z)")
 _SCRATCH = "/tmp"  # noqa: S108 - a folder of the container, not of this machine
 _INHERITED = ("LANG", "LC_ALL", "SSL_CERT_DIR", "SSL_CERT_FILE", "TZ")
 """Variables of the node that programs may see. All others stay with it: they hold passwords."""

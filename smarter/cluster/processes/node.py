@@ -137,6 +137,8 @@ class ProcessNode:
             run.told = status
             if run.ended:
                 del self._runs[uid]
+            if run.ended and run.leaving:
+                volumes.remove_pod(self._settings.folder, uid)
         self._mark = -1
 
     def _tell(self, world: World, run: PodRun, status: dict[str, Any]) -> None:
