@@ -63,10 +63,11 @@ class KubernetesCluster:
         return _stripped(_parsed(answer, f"get {ref}"))
 
     def list(
-        self, kind: ObjectKind, *, label_selector: str = "", namespace: str | None = None
+        self, kind: ObjectKind, *, label_selector: str = "", namespace: str | None = None, field_selector: str = ""
     ) -> list[KubernetesObject]:
+        selectors = [("labelSelector", label_selector), ("fieldSelector", field_selector)]
         for _ in range(_RELISTS):
-            items = self._pages(kind, label_selector, namespace)
+            items = self._pages(kind, [(name, text) for name, text in selectors if text], namespace)
             if items is not None:
                 return items
         raise TemporaryError(f"list {kind.plural}: the list changes faster than it can be read", reason="Conflict")
@@ -112,13 +113,14 @@ class KubernetesCluster:
                 return ()
             raise
 
-    def _pages(self, kind: ObjectKind, selector: str, namespace: str | None) -> builtins.list[KubernetesObject] | None:
+    def _pages(
+        self, kind: ObjectKind, selectors: builtins.list[tuple[str, str]], namespace: str | None
+    ) -> builtins.list[KubernetesObject] | None:
         """None if the server no longer knows the place where the next page begins."""
         items: list[KubernetesObject] = []
         token = ""
         while True:
-            query = [("limit", str(PAGE_LIMIT))]
-            query += [("labelSelector", selector)] if selector else []
+            query = [("limit", str(PAGE_LIMIT)), *selectors]
             query += [("continue", token)] if token else []
             answer = self._transport.send("GET", _collection_path(kind, namespace), query)
             if answer.status == 410 and token:

@@ -40,9 +40,10 @@ class Cluster(Protocol):
         """None where it does not exist."""
 
     def list(
-        self, kind: ObjectKind, *, label_selector: str = "", namespace: str | None = None
+        self, kind: ObjectKind, *, label_selector: str = "", namespace: str | None = None, field_selector: str = ""
     ) -> list[KubernetesObject]:
-        """All pages. Objects come without managedFields. A kind that the cluster does not serve is KindMissing."""
+        """All pages. Objects come without managedFields. A kind that the cluster does not serve is KindMissing. Of
+        field selectors, `involvedObject.uid=…` of Events can be counted on."""
 
     def delete(self, ref: ObjectRef, *, uid: str | None = None) -> bool:
         """Background propagation, with the uid as precondition. False where it did not exist (or has another uid)."""

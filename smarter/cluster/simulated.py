@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from smarter.cluster.nodes import node_info
 from smarter.cluster.port import ClusterInfo
-from smarter.cluster.simulation import api, loop
+from smarter.cluster.simulation import api, loop, selectors
 from smarter.cluster.simulation.faults import (
     Fault,
     Request,
@@ -85,10 +85,11 @@ class SimulatedCluster:
         return self._read("get", ref.kind.kind, ref.namespace, ref.name, lambda world: api.get_object(world, ref))
 
     def list(
-        self, kind: ObjectKind, *, label_selector: str = "", namespace: str | None = None
+        self, kind: ObjectKind, *, label_selector: str = "", namespace: str | None = None, field_selector: str = ""
     ) -> list[KubernetesObject]:
         def work(world: World) -> list[KubernetesObject]:
-            return api.list_objects(world, kind, label_selector, namespace)
+            found = api.list_objects(world, kind, label_selector, namespace)
+            return selectors.by_field(kind.kind, field_selector, found)
 
         return self._read("list", kind.kind, namespace or "", "", work)
 

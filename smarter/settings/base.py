@@ -106,6 +106,7 @@ CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
 CELERY_TASK_QUEUES = (Queue("celery"), Queue("observe"))
 CELERY_TASK_ROUTES = {"smarter.reconcile.observe_due": {"queue": "observe"}}
 CELERY_BEAT_SCHEDULE = {
+    "ask": {"task": "smarter.reconcile.ask_due", "schedule": SMARTER.poll_slow_seconds / 3, "options": {"expires": 10}},
     "sweep": {"task": "smarter.reconcile.sweep", "schedule": SMARTER.poll_fast_seconds, "options": {"expires": 10}},
     "observe": {
         "task": "smarter.reconcile.observe_due",

@@ -58,6 +58,13 @@ class SmarterSettings(BaseSettings):
     lease_seconds: float = Field(default=60.0, gt=0)
     poll_fast_seconds: float = Field(default=2.0, gt=0)
     poll_slow_seconds: float = Field(default=30.0, gt=0)
+    answer_check_clusters: str = ""
+    """Names of the platform's own clusters, separated by commas, whose Services the workers can reach: those that they
+    run in. Generative hosts there are asked for one token once in a while. Empty: none are."""
+    answer_check_seconds: float = Field(default=300.0, gt=0)
+    """Between two questions to one host."""
+    answer_check_failures: int = Field(default=3, gt=0)
+    """So many questions in a row without an answer make a host degraded."""
     log_level: str = "INFO"
 
     @property

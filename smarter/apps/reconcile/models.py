@@ -21,6 +21,25 @@ class ClusterWatch(models.Model):
     objects = models.Manager()
 
 
+class AnswerCheck(models.Model):
+    """What came of the last question to a host, and when it is asked next. A row of its own, which no other write
+    touches."""
+
+    resource = models.OneToOneField(
+        "resources.Resource", on_delete=models.CASCADE, related_name="answer_check", primary_key=True
+    )
+    next_at = models.DateTimeField(db_index=True)
+    asked_at = models.DateTimeField(null=True, blank=True)
+    status = models.CharField(max_length=7, blank=True)
+    """True, False or Unknown, as in a condition; empty before the first answer."""
+    reason = models.CharField(max_length=64, blank=True)
+    message = models.TextField(blank=True)
+    failures = models.IntegerField(default=0)
+    """In a row."""
+
+    objects = models.Manager()
+
+
 class WorkerHeartbeat(models.Model):
     """Written by tasks, never by a timer of its own: a worker is alive when it does work."""
 

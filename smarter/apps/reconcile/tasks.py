@@ -9,6 +9,7 @@ import time
 from celery import shared_task
 from django.utils import timezone
 
+from smarter.apps.reconcile.answers import ask_due
 from smarter.apps.reconcile.claim import worker_name
 from smarter.apps.reconcile.loop import reconcile
 from smarter.apps.reconcile.models import WorkerHeartbeat
@@ -33,6 +34,13 @@ def hint(resource_id: object = None) -> None:
 def sweep() -> None:
     """Finds what hints have missed."""
     _drain(DRAIN_SECONDS)
+
+
+@shared_task(name="smarter.reconcile.ask_due")
+def ask_due_hosts() -> None:
+    """One batch: as long as the slowest server may take, and no longer."""
+    ask_due()
+    _beat()
 
 
 @shared_task(name="smarter.reconcile.observe_due")

@@ -1,15 +1,20 @@
 """The log lines that a simulated container would have written. `simulated.py` calls it for the port's `logs`."""
 
+import json
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
 from smarter.cluster.processes.logs import path_of, tail
 from smarter.cluster.simulation import process_nodes, refusals
+from smarter.cluster.simulation.kubelet import delay_of
 from smarter.cluster.simulation.world import World, fate_of, moment_of
 from smarter.core.objects import KubernetesObject
 
 _MAX_TICKS = 5_000
+_FETCH = "fetch"
+_WEIGHTS_BYTES = 16_400_000_000
+"""Eight billion parameters in 16 bits."""
 
 
 def read_logs(world: World, namespace: str, name: str, container: str, *, tail_lines: int, previous: bool) -> str:
@@ -56,8 +61,10 @@ def _lines(world: World, pod: KubernetesObject, container: str, phase: Mapping[s
         f"{started} INFO simulated container {container} starting",
         f"{started} INFO image {_image(pod, container)}",
     ]
-    if fate_of(pod) == "download-progress" and container in _init_names(pod):
-        lines += [f"{started} INFO downloaded {share} % of the weights" for share in (25, 50, 75)]
+    if container == _FETCH:
+        return lines + _fetched(world, pod, phase)
+    if ended.get("message"):
+        return [*lines, *str(ended["message"]).splitlines()]
     if ended.get("reason") == "OOMKilled":
         return [*lines, f"{ended['finishedAt']} INFO allocating memory for the model"]
     if ended.get("exitCode"):
@@ -73,8 +80,21 @@ def _lines(world: World, pod: KubernetesObject, container: str, phase: Mapping[s
     return lines + [f"{stamp.strftime('%Y-%m-%dT%H:%M:%SZ')} INFO GET /health 200" for stamp in stamps]
 
 
-def _init_names(pod: KubernetesObject) -> set[str]:
-    return {one["name"] for one in pod["spec"].get("initContainers") or ()}
+def _fetched(world: World, pod: KubernetesObject, phase: Mapping[str, Any]) -> list[str]:
+    """What the fetch program says: how much has come, each second of the time that the simulation gives a download."""
+    ended = phase.get("terminated") or {}
+    if ended.get("exitCode"):
+        return [str(ended.get("message") or json.dumps({"event": "error", "reason": "failed", "message": "simulated"}))]
+    started = moment_of(ended.get("startedAt") or phase["running"]["startedAt"])
+    until = moment_of(ended["finishedAt"]) if ended else world.now
+    takes = max(delay_of(pod, world.pace.download), 1.0)
+    seconds = min(int((until - started).total_seconds()), int(takes), _MAX_TICKS)
+    amounts = [int(_WEIGHTS_BYTES * second / takes) for second in range(1, seconds + 1)]
+    records: list[dict[str, Any]] = [{"event": "start", "files": 9, "total": _WEIGHTS_BYTES}]
+    records += [{"event": "progress", "bytes": amount, "total": _WEIGHTS_BYTES} for amount in amounts]
+    if ended:
+        records.append({"event": "complete", "revision": "", "files": 9, "bytes": _WEIGHTS_BYTES})
+    return [json.dumps(record) for record in records]
 
 
 def _image(pod: KubernetesObject, container: str) -> str:

@@ -5,10 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from smarter.core.errors import PermanentError
+from smarter.core.objects import KubernetesObject
 
 Labels = Mapping[str, str]
 Requirement = tuple[str, str, tuple[str, ...]]
 
+_FIELDS = frozenset({"metadata.name", "metadata.namespace"})
 _SET = re.compile(r"(\S+)\s+(in|notin)\s+\(([^()]*)\)")
 _COMPARE = re.compile(r"([^!=\s]+)\s*(==|=|!=)\s*([^!=\s]*)")
 _BARE = re.compile(r"(!?)\s*([A-Za-z0-9./_-]+)")
@@ -20,6 +22,23 @@ def parse(text: str) -> list[Requirement]:
     if not text.strip():
         return []
     return [_parse_one(part.strip(), text) for part in _COMMA.split(text)]
+
+
+def by_field(kind: str, text: str, found: list[KubernetesObject]) -> list[KubernetesObject]:
+    """The fields that every kind has, and of Events what they are about, as in Kubernetes; others are refused."""
+    for key, operator, values in parse(text):
+        if key not in _FIELDS and not (kind == "Event" and key.startswith("involvedObject.")):
+            raise PermanentError(f"list: field label not supported: {key} (invalid)", reason="Invalid")
+        wanted = operator == "In"
+        found = [body for body in found if (_field(body, key) in values) == wanted]
+    return found
+
+
+def _field(body: KubernetesObject, path: str) -> str:
+    value: Any = body
+    for part in path.split("."):
+        value = value.get(part, "") if isinstance(value, Mapping) else ""
+    return str(value)
 
 
 def _parse_one(part: str, text: str) -> Requirement:
