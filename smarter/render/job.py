@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from smarter.core.engine import User
 from smarter.core.objects import AFTER_ANNOTATION, WEIGHTS_LABEL, KubernetesObject
 from smarter.core.source import verification
 from smarter.render.deployment import FETCHES_LABEL
 from smarter.render.identity import Identity
-from smarter.render.pod import Pod, Resources, pod_spec
+from smarter.render.pod import FETCH_USER, Pod, Resources, pod_spec
 
 _CPU_MILLIS = 500
 _MEMORY_BYTES = 2 * 2**30
@@ -56,7 +57,7 @@ def looking_only(pod: Pod) -> Pod:
 def _pod(pod: Pod, avoid: Mapping[str, str]) -> dict[str, Any]:
     """The fetch container of a replica, in a pod of its own."""
     small = Resources(cpu_millis=_CPU_MILLIS, memory_bytes=_MEMORY_BYTES, shm_bytes=0, gpu_count=0, gpu_resource="")
-    whole = pod_spec(replace(pod, resources=small))
+    whole = pod_spec(replace(pod, resources=small, user=_user(pod.user)))
     containers = whole["initContainers"]
     used = {mount["name"] for container in containers for mount in container["volumeMounts"]}
     spec = {name: whole[name] for name in ("automountServiceAccountToken", "enableServiceLinks", "securityContext")}
@@ -72,6 +73,11 @@ def _pod(pod: Pod, avoid: Mapping[str, str]) -> dict[str, Any]:
     if avoid:
         spec["affinity"] = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": _elsewhere(avoid)}}
     return spec
+
+
+def _user(user: User) -> User:
+    """No server runs here, so nothing needs root."""
+    return user if user.uid else replace(user, uid=FETCH_USER, gid=FETCH_USER, waiver="")
 
 
 def _elsewhere(avoid: Mapping[str, str]) -> list[dict[str, Any]]:

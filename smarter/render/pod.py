@@ -19,7 +19,7 @@ _MODELS_VOLUME = "models"
 _SHM_VOLUME = "shm"
 _SCRATCH_SIZE = "10Gi"
 """Limit of each writable folder on the node's disk: room for compiled kernels, not for weights."""
-_FETCH_USER = 10001
+FETCH_USER = 10001
 """Whom the fetch runs as in the pod of a server that must be root."""
 _LEAST_STARTUP_LOOKS = 6
 
@@ -177,7 +177,7 @@ def _fetch(pod: Pod) -> dict[str, Any]:
 
 def _not_root(user: User) -> dict[str, Any]:
     """Root is for a server that cannot do without, and for nothing else in its pod."""
-    return {} if user.uid else {"runAsNonRoot": True, "runAsUser": _FETCH_USER, "runAsGroup": _FETCH_USER}
+    return {} if user.uid else {"runAsNonRoot": True, "runAsUser": FETCH_USER, "runAsGroup": FETCH_USER}
 
 
 def _scratch(name: str) -> str:
