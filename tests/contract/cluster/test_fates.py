@@ -145,6 +145,24 @@ def test_what_went_wrong_is_an_event(backend: Backend, namespace: str) -> None:
     assert "pull" in event["message"]
 
 
+def test_events_of_one_object(backend: Backend, namespace: str) -> None:
+    backend.cluster.apply(bodies.deployment(namespace, fate="image-pull-failure"))
+    pod = await_pod(backend, namespace, "a pod", lambda pod: True)
+    uid = pod["metadata"]["uid"]
+
+    def found() -> list[KubernetesObject]:
+        return backend.cluster.list(EVENT, namespace=namespace, field_selector=f"involvedObject.uid={uid}")
+
+    events = backend.eventually(found, "events about the pod")
+    assert {event["involvedObject"]["uid"] for event in events} == {uid}
+    nobody = backend.cluster.list(EVENT, namespace=namespace, field_selector="involvedObject.uid=nobody")
+    assert nobody == []
+
+
+def test_a_field_that_nothing_is_selected_by(backend: Backend, namespace: str) -> None:
+    refusal(lambda: backend.cluster.list(EVENT, namespace=namespace, field_selector="spec.odd=1"), "Invalid")
+
+
 def test_logs_of_a_running_container(backend: Backend, namespace: str) -> None:
     backend.cluster.apply(bodies.deployment(namespace))
     name = await_pods(backend, namespace, 1)[0]["metadata"]["name"]
