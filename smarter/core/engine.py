@@ -108,9 +108,6 @@ class Engine:
     """(weights, served model name) to the name that requests must give, where it is not the served one."""
     own_command: bool = False
     """Whether manifests choose the program: `spec.engine.command` is theirs, and arguments may be of any form."""
-    carries: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Manifest field to the arguments and variables that carry it, as `launch` writes them. A field that is neither
-    here nor refused by `check` changes nothing in how this server runs."""
     managed_args: dict[str, str] = field(default_factory=dict)
     """Canonical flag names (with leading dashes) to the manifest field that sets them; refused in `args`."""
     reserved_args: frozenset[str] = frozenset()

@@ -23,6 +23,8 @@ def launch(spec: Any, weights: Weights, served_name: str) -> Launch:
         "SMARTER_MODEL_TASK": str(spec.model.task),
         "SMARTER_PORT": str(spec.engine.port),
     }
+    if weights.name is not None:
+        env["SMARTER_STORE_NAME"] = weights.name
     return Launch(tuple(spec.engine.command or ()), (), env)
 
 
@@ -80,13 +82,6 @@ ENGINE = Engine(
     launch=launch,
     check=check,
     own_command=True,
-    carries={
-        "spec.model.repository": ("SMARTER_MODEL_PATH",),
-        "spec.model.file": ("SMARTER_MODEL_PATH",),
-        "spec.model.servedName": ("SMARTER_MODEL_NAME",),
-        "spec.model.task": ("SMARTER_MODEL_TASK",),
-        "spec.engine.port": ("SMARTER_PORT",),
-    },
     # Any variable may mean something to it.
     env_prefixes=("",),
 )

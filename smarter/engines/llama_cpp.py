@@ -106,16 +106,6 @@ ENGINE = Engine(
     termination=termination,
     launch=launch,
     check=check,
-    carries={
-        "spec.model.repository": ("-m",),
-        "spec.model.file": ("-m",),
-        "spec.model.servedName": ("-a",),
-        "spec.model.task": ("--embeddings", "-b", "-ub"),
-        "spec.engine.port": ("--port",),
-        "spec.engine.contextLength": ("-c",),
-        "spec.engine.maxConcurrentRequests": ("-np", "-c"),
-        "spec.resources.gpuCount": ("-ngl",),
-    },
     managed_args={
         "--model": "spec.model.repository",
         "--hf-repo": "spec.model.repository",

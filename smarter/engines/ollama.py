@@ -148,13 +148,6 @@ ENGINE = Engine(
     launch=launch,
     check=check,
     model_name=model_name,
-    carries={
-        "spec.engine.port": ("OLLAMA_HOST",),
-        "spec.engine.contextLength": ("OLLAMA_CONTEXT_LENGTH",),
-        "spec.engine.maxConcurrentRequests": ("OLLAMA_NUM_PARALLEL",),
-        "spec.resources.gpuCount": ("OLLAMA_SCHED_SPREAD",),
-        "spec.healthCheck.startupTimeoutSeconds": ("OLLAMA_LOAD_TIMEOUT",),
-    },
     env_prefixes=("OLLAMA_", "GGML_", "LLAMA_ARG_", "HIP_", "HSA_", "OMP_", "ROCR_", "GPU_DEVICE_ORDINAL", "TZ"),
     managed_env={
         "OLLAMA_CONTEXT_LENGTH": "spec.engine.contextLength",

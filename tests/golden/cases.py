@@ -18,7 +18,8 @@ def rendered(case: str) -> Rendered:
     path = folder / "options.yaml"
     options = yaml.safe_load(path.read_text()) if path.exists() else {}
     domain = options.get("domain", Environment().api_domain)
-    settings = Settings(environment=Environment(api_domain=domain), features=frozenset(options.get("features", ())))
+    environment = Environment(api_domain=domain, service_accounts=tuple(options.get("service_accounts", ())))
+    settings = Settings(environment=environment, features=frozenset(options.get("features", ())))
     return render_body((folder / "manifest.yaml").read_bytes(), settings)
 
 
