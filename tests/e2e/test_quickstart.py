@@ -105,6 +105,19 @@ def test_one_command_leads_to_an_active_host(checkout: Path, first: Run) -> None
     assert smarter(checkout, "status").code == 0
 
 
+@pytest.mark.tokens
+def test_the_host_answers_the_question_that_is_shown(checkout: Path, first: Run, model_server: Path) -> None:
+    shown = screen(first)
+    assert shown["Host"].startswith("random_words")
+    assert shown["Answer"].endswith("(random weights, so random words)")
+    answer = run(checkout, "sh", "-c", shown["Try"])
+    assert len(json.loads(answer.out)["choices"][0]["text"].split()) == 12
+    without_key = run(checkout, "sh", "-c", shown["Try"].replace("Authorization", "X-Nothing"))
+    assert json.loads(without_key.out)["error"]["code"] == 401
+    key = (checkout / ".smarter" / "random-words.key").read_text()
+    assert key not in first.out + first.err + "".join(processes_of(checkout).values())
+
+
 def test_a_second_run_changes_nothing(checkout: Path, first: Run) -> None:
     before = smarter(checkout, "status").out
     shown = screen(quickstart(checkout))

@@ -41,7 +41,7 @@ OPTIONS = (
     "-DLLAMA_USE_PREBUILT_UI=OFF",
     "-DLLAMA_OPENSSL=OFF",
 )
-_GENTLY = ("/usr/bin/env", "nice", "-n", "10")
+_GENTLY = ("/usr/bin/nice", "-n", "10")
 _STEP = re.compile(rb"\[(\d+)/(\d+)\]")
 
 
