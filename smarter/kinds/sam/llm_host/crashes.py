@@ -15,6 +15,7 @@ _LOG_PREFIX = re.compile(
     r"(?:\d\d-\d\d \d\d:\d\d:\d\d(?: \[[\w.]+:\d+\])?)?\s*"
 )
 _FAULT_LINE = re.compile(r"\b(?:\w*Error|\w*Exception|error|fatal|failed|panic)\b")
+_EXCEPTION_LINE = re.compile(r"\b\w*(?:Error|Exception): ")
 _KILLED_FROM_OUTSIDE = (137, 143)
 """Exit codes of SIGKILL and SIGTERM. Without OOMKilled they are the kubelet's, after a probe failed too often."""
 _ADVICE_FOR_GOOD = frozenset(
@@ -163,8 +164,13 @@ def clean_lines(text: object) -> list[str]:
 
 
 def _last_words(lines: list[str]) -> str:
-    """The first line that names a fault: what follows is mostly its echo through outer layers."""
-    return next((line for line in lines if _FAULT_LINE.search(line)), lines[-1] if lines else "")
+    """The first line that names a fault: what follows is mostly its echo through outer layers. One that names an
+    exception says more than one that only says that something failed."""
+    for pattern in (_EXCEPTION_LINE, _FAULT_LINE):
+        found = next((line for line in lines if pattern.search(line)), None)
+        if found is not None:
+            return found
+    return lines[-1] if lines else ""
 
 
 def fetch_failed(terminated: dict[str, Any], token_secret: str | None, page: str) -> Told:

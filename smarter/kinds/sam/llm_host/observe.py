@@ -23,7 +23,7 @@ from smarter.kinds.sam.llm_host.pods import (
     moment,
     worst,
 )
-from smarter.kinds.sam.llm_host.view import View, version_of, view_of
+from smarter.kinds.sam.llm_host.view import View, events_by_uid, version_of, view_of
 from smarter.models.sam.llm_host import SAMLLMHost
 from smarter.render.service import internal_url
 
@@ -60,6 +60,7 @@ def _before_replicas(
     context = _context(host, view, facts, now)
     events = [event for event in live if event["kind"] == "Event"]
     finding = _with_progress(bringing.finding_of_job(job, live, context, events), facts)
+    finding = volumes.trouble_of(finding, *_claim_of(live, events), host) or finding
     ready = view.count("readyReplicas") if view else 0
     if view and ready:
         finding = bringing.while_serving(finding, ready, view.wanted)
@@ -67,6 +68,14 @@ def _before_replicas(
     recent = since is None or now - since < _SETTLED_AFTER
     moves = recent or finding.ripens or finding.state in ("downloading", "deploying")
     return _observation(host, facts, view, finding, in_transition=moves, held=True)
+
+
+def _claim_of(
+    live: list[KubernetesObject], events: list[KubernetesObject]
+) -> tuple[KubernetesObject | None, list[KubernetesObject]]:
+    """The volume's claim, with the events about it; there may be no Deployment yet."""
+    claim = next((body for body in live if body["kind"] == "PersistentVolumeClaim"), None)
+    return claim, events_by_uid(events).get(str(claim["metadata"].get("uid")), []) if claim else []
 
 
 def _with_progress(finding: Finding, facts: Facts) -> Finding:
@@ -99,12 +108,16 @@ def _finding(host: Host, view: View, facts: Facts, now: datetime) -> Finding:
         return worst(finding for finding in found if finding.reason == "Restarting") or Finding("active", "Ready")
     alive = [finding for finding, pod in zip(found, view.pods, strict=True) if not _has_failed(pod)]
     trouble = worst(finding for finding in alive if finding.state != "active")
-    trouble = volumes.trouble_of(trouble, view, host) or trouble or _stuck(view) or _without_pods(view, found)
+    trouble = _by_volume(trouble, view, host) or trouble or _stuck(view) or _without_pods(view, found)
     trouble = _final(_late(trouble, view), view, found)
     ready = view.count("readyReplicas")
     if ready == 0:
         return _with_predecessor(trouble, view, found)
     return _while_serving(trouble, view, ready)
+
+
+def _by_volume(trouble: Finding | None, view: View, host: Host) -> Finding | None:
+    return volumes.trouble_of(trouble, view.claim, view.events_of(view.claim) if view.claim else (), host)
 
 
 def _has_failed(pod: KubernetesObject) -> bool:

@@ -13,7 +13,8 @@ _IMAGE = re.compile(
     r"(?::(?P<tag>[\w][\w.-]{0,127}))?(?:@(?P<digest>sha256:[0-9a-f]{64}))?",
     re.ASCII,
 )
-_HEALTH_PATH = re.compile(r"/[A-Za-z0-9._~/-]*", re.ASCII)
+# The kubelet would read the beginning of `//name` as a host.
+_HEALTH_PATH = re.compile(r"/(?!/)[A-Za-z0-9._~/-]*", re.ASCII)
 _UNPRIVILEGED = 1024
 # Loading at the pace of network storage, and what starts besides: 70 billion parameters in 16 bits take 20 minutes.
 _STARTUP_SECONDS = 60

@@ -83,7 +83,7 @@ def view_of(live: list[KubernetesObject], wanted: int, now: datetime) -> View | 
         ingress=_one(by_kind, "Ingress"),
         wanted=wanted,
         stuck=tuple(pod for pod in pods if _is_stuck(pod, now)),
-        events=_events(by_kind.get("Event", [])),
+        events=events_by_uid(by_kind.get("Event", [])),
     )
 
 
@@ -101,7 +101,8 @@ def _is_stuck(pod: KubernetesObject, now: datetime) -> bool:
     return due is not None and now - due > _LEAVES_AT_MOST
 
 
-def _events(events: list[KubernetesObject]) -> dict[str, list[KubernetesObject]]:
+def events_by_uid(events: list[KubernetesObject]) -> dict[str, list[KubernetesObject]]:
+    """By the uid of what they are about, the newest last."""
     found: dict[str, list[KubernetesObject]] = {}
     for event in sorted(events, key=lambda event: str(event.get("lastTimestamp") or event.get("eventTime") or "")):
         found.setdefault(str((event.get("involvedObject") or {}).get("uid")), []).append(event)

@@ -1,6 +1,9 @@
 """What the volume of an LLMHost has to do with how it fares."""
 
+from collections.abc import Sequence
+
 from smarter.core.conditions import Condition
+from smarter.core.objects import KubernetesObject
 from smarter.core.quantities import parse_bytes
 from smarter.kinds.sam.llm_host import words
 from smarter.kinds.sam.llm_host.host import Host, block
@@ -11,19 +14,21 @@ _LOST = "The disk behind the volume is gone. Delete the host and apply it again;
 _GROWTH_FAILED = frozenset({"ControllerResizeError", "NodeResizeError"})
 
 
-def trouble_of(trouble: Finding | None, view: View, host: Host) -> Finding | None:
-    """A volume that is lost or never came explains a replica that waits."""
-    if view.claim is None or (trouble and trouble.state not in ("pending", "deploying")):
+def trouble_of(
+    trouble: Finding | None, claim: KubernetesObject | None, events: Sequence[KubernetesObject], host: Host
+) -> Finding | None:
+    """A volume that is lost or never came explains a pod that waits. `events` are those about the claim."""
+    if claim is None or (trouble and trouble.state not in ("pending", "deploying")):
         return None
-    phase = (view.claim.get("status") or {}).get("phase")
+    phase = (claim.get("status") or {}).get("phase")
     if phase == "Lost":
         return Finding("error", "VolumeLost", _LOST, final=True)
     waits = trouble is not None and ("volume" in trouble.message or trouble.reason == "Starting")
     if phase != "Pending" or not waits:
         return None
-    name = block(host.spec.storage).storageClass or (view.claim.get("spec") or {}).get("storageClassName")
+    name = block(host.spec.storage).storageClass or (claim.get("spec") or {}).get("storageClassName")
     of_class = f"the storage class {words.clean(name, 253)}" if name else "the cluster's default storage class"
-    said = by_event(view.events_of(view.claim))
+    said = by_event(events)
     why = said.message if said else "Check that the class exists."
     return Finding("pending", "VolumePending", f"The volume is not there yet: {of_class} has not provided it. {why}")
 
