@@ -108,7 +108,8 @@ def become_ready(world: World, pod: KubernetesObject) -> None:
         world.wake(pod, later, delay_of(pod, world.pace.evict))
     owner = controller_of(pod)
     if owner is not None and owner["kind"] == "Job" and fate_of(pod) in ("none", "download-progress"):
-        world.wake(pod, "complete", world.pace.complete)
+        slow = fate_of(pod) == "download-progress"
+        world.wake(pod, "complete", delay_of(pod, world.pace.download) if slow else world.pace.complete)
 
 
 def back_off_pull(world: World, pod: KubernetesObject) -> None:

@@ -128,3 +128,37 @@ def test_planning_changes_neither_input() -> None:
     before = copy.deepcopy((desired, live))
     plan(desired, live, generation=1)
     assert (desired, live) == before
+
+
+def deployment(after: str | None = None, replicas: int = 1) -> dict:
+    annotations = {"smarter.sh/after": after} if after else {}
+    metadata = {"name": "d", "namespace": "n", "annotations": annotations}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": {"replicas": replicas}}
+
+
+def job(name: str, *, complete: bool | None = None) -> dict:
+    body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "namespace": "n"}, "spec": {}}
+    if complete is not None:
+        condition = {"type": "Complete", "status": "True"} if complete else {"type": "Failed", "status": "True"}
+        body["status"] = {"conditions": [condition]}
+    return body
+
+
+@pytest.mark.parametrize("live_job", [[], [job("j")], [job("j", complete=False)], [job("other", complete=True)]])
+def test_an_object_waits_for_its_job(live_job: list[dict]) -> None:
+    live = [as_live(body) for body in live_job]
+    found = plan([job("j"), deployment("j", 2)], [*live, as_live(deployment("i", 1))], generation=2)
+    assert "Deployment" not in [change.ref.kind.kind for change in found.changes]
+    assert [(change.action, change.ref.name) for change in found.held] == [("update", "d")]
+
+
+def test_an_object_follows_its_job() -> None:
+    done = {**as_live(job("j")), "status": job("j", complete=True)["status"]}
+    found = plan([job("j"), deployment("j")], [done], generation=1)
+    assert [(change.action, change.ref.kind.kind) for change in found.changes] == [("create", "Deployment")]
+    assert found.held == ()
+
+
+def test_what_holds_does_not_wait() -> None:
+    found = plan([deployment("j")], [as_live(deployment("j"))], generation=1)
+    assert (found.changes, found.held, found.unchanged) == ((), (), 1)
