@@ -66,6 +66,8 @@ class Environment:
     ingress_namespace: str = "traefik"
     cluster_issuer: str = "letsencrypt"
     storage_class: str | None = None
+    asking_namespace: str = ""
+    """Where the workers run that ask servers for a token now and then; empty where none do."""
     gpu_quota: int = 16
     """Of one account's namespace, as the quantities below."""
     cpu_quota: str = "512"

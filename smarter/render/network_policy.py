@@ -74,10 +74,12 @@ def _dns() -> dict[str, Any]:
 
 
 def _serving(environment: Environment) -> dict[str, Any]:
-    """From the ingress controller and from pods of the same account, to the serving port alone."""
+    """From the ingress controller and from pods of the same account, to the serving port alone; and from the workers
+    that ask servers for a token, where some do."""
+    spaces = [environment.ingress_namespace, *([environment.asking_namespace] if environment.asking_namespace else [])]
     return {
         "from": [
-            {"namespaceSelector": {"matchLabels": {_NAMESPACE_NAME: environment.ingress_namespace}}},
+            *({"namespaceSelector": {"matchLabels": {_NAMESPACE_NAME: name}}} for name in spaces),
             {"podSelector": {}},
         ],
         "ports": [{"port": PORT_NAME, "protocol": "TCP"}],

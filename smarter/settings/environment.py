@@ -61,11 +61,17 @@ class SmarterSettings(BaseSettings):
     answer_check_clusters: str = ""
     """Names of the platform's own clusters, separated by commas, whose Services the workers can reach: those that they
     run in. Generative hosts there are asked for one token once in a while. Empty: none are."""
+    answer_check_namespace: str = "smarter"
+    """The namespace that the workers run in there; the accounts' network policies let it in, to the serving port."""
     answer_check_seconds: float = Field(default=300.0, gt=0)
     """Between two questions to one host."""
     answer_check_failures: int = Field(default=3, gt=0)
     """So many questions in a row without an answer make a host degraded."""
     log_level: str = "INFO"
+
+    @property
+    def answer_check_names(self) -> frozenset[str]:
+        return frozenset(name.strip() for name in self.answer_check_clusters.split(",") if name.strip())
 
     @property
     def simulated_path(self) -> Path:

@@ -92,3 +92,10 @@ def test_ids_are_of_their_own_and_many() -> None:
     ids = [failure.id for failure in FAILURES]
     assert len(ids) == len(set(ids))
     assert len(ids) >= 60
+
+
+def test_the_documentation_names_every_reason() -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "status.md").read_text()
+    reasons = {failure.reason or failure.why or failure.id for failure in FAILURES}
+    missing = {reason for reason in reasons if f"`{reason}`" not in text}
+    assert missing == set()

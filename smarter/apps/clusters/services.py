@@ -52,7 +52,14 @@ def environment_for(cluster: Cluster | None) -> Environment:
         ingress_namespace=platform.ingress_namespace,
         cluster_issuer=spec.get("clusterIssuer") or platform.cluster_issuer,
         storage_class=spec.get("storageClass") or None,
+        asking_namespace=platform.answer_check_namespace if cluster and is_asked(cluster) else "",
     )
+
+
+def is_asked(cluster: Cluster) -> bool:
+    """Whether the workers can reach the Services there, and ask servers for a token now and then. Clusters of the
+    platform alone: at one that a tenant registered, the tenant says where its Services are."""
+    return cluster.account.is_platform and cluster.name in settings.SMARTER.answer_check_names
 
 
 def features_of(cluster: Cluster) -> frozenset[str]:

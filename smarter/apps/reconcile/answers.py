@@ -101,7 +101,7 @@ def ask_due() -> int:
 
 def _rows() -> list[ClusterRow]:
     """Of the platform alone: at a cluster that a tenant registered, the tenant says where its Services are."""
-    names = [name.strip() for name in settings.SMARTER.answer_check_clusters.split(",") if name.strip()]
+    names = settings.SMARTER.answer_check_names
     if not names:
         return []
     return list(ClusterRow.all_accounts.filter(account__is_platform=True, name__in=names))

@@ -31,6 +31,16 @@ def test_nobody_talks_to_anybody() -> None:
     assert policy("default-deny") == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
 
 
+def test_workers_that_ask_for_a_token_are_let_in_where_some_do() -> None:
+    def spaces(environment: Environment) -> list[str]:
+        bodies = {body["metadata"]["name"]: body for body in bootstrap(ACCOUNT, environment)}
+        peers = bodies["allow-serving"]["spec"]["ingress"][0]["from"]
+        return [label for peer in peers for label in peer.get("namespaceSelector", {}).get("matchLabels", {}).values()]
+
+    assert spaces(Environment()) == ["traefik"]
+    assert spaces(Environment(asking_namespace="smarter")) == ["traefik", "smarter"]
+
+
 def test_serving_port_from_the_ingress_controller_and_the_account() -> None:
     spec = policy("allow-serving")
     (rule,) = spec["ingress"]
