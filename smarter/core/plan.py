@@ -88,7 +88,7 @@ def plan(
             changes.append(Change("delete", ref, "its selector cannot change", uid=alive[ref]["metadata"].get("uid")))
             action = "create"
         target = held if _waits(body, alive) else changes
-        target.append(Change(action, ref, reason, body=stamped(body, generation)))
+        target.append(Change(action, ref, reason, body=_without_numbers(stamped(body, generation), alive.get(ref))))
     surplus = [body for ref, body in alive.items() if ref not in wanted]
     kept = [ref_of(body) for body in surplus if ref_of(body).kind == PERSISTENT_VOLUME_CLAIM and not delete_volumes]
     doomed = [body for body in surplus if ref_of(body) not in kept]
@@ -105,6 +105,17 @@ def _has_another_selector(body: KubernetesObject, live: KubernetesObject) -> boo
         return False
     wanted, found = (one.get("spec", {}).get("selector") for one in (body, live))
     return wanted is not None and found is not None and wanted != found
+
+
+def _without_numbers(sent: KubernetesObject, live: KubernetesObject | None) -> KubernetesObject:
+    """Numbers of a rolling update that somebody set, or that the server filled in, are taken away in so many words
+    where pods are recreated: what is merely left out stays, and Kubernetes then refuses the whole."""
+    if live is None or sent["kind"] != DEPLOYMENT.kind:
+        return sent
+    wanted, found = (one.get("spec", {}).get("strategy") or {} for one in (sent, live))
+    if wanted.get("type") == "Recreate" and found.get("rollingUpdate") is not None:
+        sent["spec"]["strategy"] = {**wanted, "rollingUpdate": None}
+    return sent
 
 
 def _waits(body: KubernetesObject, alive: Mapping[ObjectRef, KubernetesObject]) -> bool:

@@ -8,7 +8,7 @@ from uuid import uuid4
 import orjson
 
 from smarter.cluster.simulation import admission, apply, defaults, refusals, rules, selectors
-from smarter.cluster.simulation.deletion import delete_object
+from smarter.cluster.simulation.deletion import delete_object, release
 from smarter.cluster.simulation.schemas import Served, served_kind
 from smarter.cluster.simulation.shape import missing_fields, read
 from smarter.cluster.simulation.world import World, is_leaving
@@ -53,6 +53,8 @@ def apply_object(world: World, body: KubernetesObject, *, manager: str, force: b
         return result
     result["metadata"].pop("resourceVersion", None) if live is None else None
     world.put(result, apply.dump_owned(merged.owned))
+    if live is not None and live["metadata"].get("finalizers"):
+        release(world, result)
     return _copied(result)
 
 

@@ -29,6 +29,13 @@ def delete_object(world: World, body: KubernetesObject) -> None:
     erase_object(world, body)
 
 
+def release(world: World, body: KubernetesObject) -> None:
+    """The last finalizer of an object that waited for it has been taken away."""
+    waits = body["kind"] in ("Pod", "Namespace") or body["metadata"].get("finalizers")
+    if is_leaving(body) and not waits and not (body["kind"] == "PersistentVolumeClaim" and claim_in_use(world, body)):
+        erase_object(world, body)
+
+
 def erase_object(world: World, body: KubernetesObject) -> None:
     """The end of an object: its volume goes with a claim, and what it owned follows."""
     world.erase(body)
