@@ -169,5 +169,10 @@ def _env_name_problems(name: str, engine: Engine, path: str) -> list[Problem]:
     return []
 
 
+def secret_problems(texts: Mapping[str, str]) -> list[Problem]:
+    """Of paths to texts."""
+    return [_looks_secret(path) for path, text in texts.items() if _SECRET_LIKE.search(text)]
+
+
 def _looks_secret(path: str) -> Problem:
     return warning("secret_in_plain_text", path, "This looks like a credential. Store it in a Secret and refer to it.")

@@ -67,6 +67,18 @@ def test_all_faults_are_told_at_once() -> None:
     }
 
 
+def test_labels_help_to_choose_a_node_type() -> None:
+    """One that the manifest's own labels rule out is not chosen where another one fits."""
+    chosen = {}
+    for instance in ("g6.2xlarge", "g5.2xlarge"):
+        manifest = host({"resources.nodeSelector": {"node.kubernetes.io/instance-type": instance}})
+        assert problems(manifest) == []
+        placement = KIND.placement(manifest, facts(manifest))
+        assert placement is not None
+        chosen[instance] = placement.compute.instance_type
+    assert chosen == {instance: instance for instance in chosen}
+
+
 def test_what_an_engine_cannot_take_names_what_it_can() -> None:
     (problem,) = problems(host({"model.source": "ollama", "model.repository": "llama3.1:8b"}))
     assert "it takes huggingface, s3, url, pvc" in problem.message

@@ -9,11 +9,12 @@ from smarter.kinds.sam.llm_host.admit import unreadable
 from smarter.kinds.sam.llm_host.formats import format_problems
 from smarter.kinds.sam.llm_host.host import Host, block, host_of
 from smarter.kinds.sam.llm_host.memory import verdict
-from smarter.kinds.sam.llm_host.placing import chosen_compute
+from smarter.kinds.sam.llm_host.placing import chosen_compute, contradictions
 from smarter.models.sam.llm_host import SAMLLMHost
 
-_KEY = re.compile(r"[!-+\--~]{1,4096}", re.ASCII)
-"""Printable, without blanks and commas: servers read a comma as the end of one key and the start of another."""
+_KEY = re.compile(r"(?!-)[!-+\--~]{1,4096}", re.ASCII)
+"""Printable, without blanks and commas: servers read a comma as the end of one key and the start of another, and a hyphen
+at the start as a flag."""
 
 
 def check(manifest: SAMLLMHost, facts: Facts) -> list[Problem]:
@@ -40,15 +41,13 @@ def _placement_problems(host: Host, facts: Facts) -> list[Problem]:
 
 
 def _selector_problems(host: Host, compute: ComputeFact) -> list[Problem]:
-    selector = block(host.spec.resources).nodeSelector or {}
     return [
         Problem(
             "node_selector",
             "spec.resources.nodeSelector",
             f"The nodes of {compute.name} carry {key}={compute.node_labels[key]}; this asks for another value.",
         )
-        for key, value in sorted(selector.items())
-        if compute.node_labels.get(key, value) != value
+        for key in contradictions(host, compute)
     ]
 
 
@@ -99,6 +98,6 @@ def _secret_problems(host: Host, facts: Facts) -> list[Problem]:
     for path, name in places.items():
         fact = facts.secrets.get(name) if name else None
         if fact and not _KEY.fullmatch(fact.value.get_secret_value().strip()):
-            words = f"The value of the Secret {name} is empty, or has blanks, commas or control characters in it."
+            words = f"The value of the Secret {name} is empty, starts with a hyphen, or has blanks or commas in it."
             problems.append(Problem("secret_value", path, words))
     return problems

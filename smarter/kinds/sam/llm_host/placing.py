@@ -41,7 +41,15 @@ def _cheapest(host: Host, facts: Facts, computes: tuple[ComputeFact, ...]) -> Ch
 def _unsuitable(host: Host, compute: ComputeFact) -> str | None:
     if errors_of(format_problems(host, compute)):
         return "its GPUs are too old for the number format"
+    if contradictions(host, compute):
+        return "its nodes carry other labels than those of nodeSelector"
     return required_misfit(host, compute)
+
+
+def contradictions(host: Host, compute: ComputeFact) -> list[str]:
+    """Labels that the manifest asks for and that all nodes of this type have with another value."""
+    wanted = block(host.spec.resources).nodeSelector or {}
+    return sorted(key for key, value in wanted.items() if compute.node_labels.get(key, value) != value)
 
 
 def _has_room(host: Host, compute: ComputeFact) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 
+from smarter.core.arguments import secret_problems
 from smarter.core.plain_words import word_problem
 from smarter.core.problems import Problem, warning
 from smarter.kinds.sam.llm_host.host import Host, block
@@ -33,6 +34,7 @@ def model_problems(host: Host) -> list[Problem]:
     if model.tokenSecret is not None and not host.source.tokens:
         words = f"Weights from {host.source.name} take no token; this is not used."
         problems.append(warning("no_effect", "spec.model.tokenSecret", words))
+    problems += secret_problems({"spec.model.repository": model.repository})
     return [problem for problem in problems if problem] + _task_problems(host)
 
 
@@ -70,6 +72,9 @@ def settings_problems(host: Host) -> list[Problem]:
     if engine.command is not None and not host.engine.own_command:
         words = f"The command of {host.engine.name} is Smarter's. Use args, or the engine custom."
         problems.append(Problem("command", "spec.engine.command", words))
+    problems += secret_problems(
+        {f"spec.engine.command[{index}]": one for index, one in enumerate(engine.command or ())}
+    )
     if engine.contextLength and model.contextWindow and engine.contextLength > model.contextWindow:
         words = f"This is more than the contextWindow of the model, {model.contextWindow}."
         problems.append(Problem("context", "spec.engine.contextLength", words))

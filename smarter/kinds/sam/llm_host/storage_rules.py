@@ -50,8 +50,10 @@ def _sharing_problems(host: Host) -> list[Problem]:
     if replicas > 1 and storage.accessMode == "ReadWriteOnce" and storage.existingClaim is None:
         words = f"{replicas} replicas need a volume that several nodes can mount: ReadWriteMany."
         problems.append(Problem("access_mode", f"{_PATH}.accessMode", words))
-    elif replicas > 1 and storage.accessMode == "ReadWriteOnce" and host.source.brings:
-        words = "Each replica brings the weights for itself. With ReadWriteMany one Job brings them before they start."
+    elif replicas > 1 and storage.accessMode == "ReadWriteOnce":
+        words = "If several nodes can mount the claim, say so here; replicas elsewhere would not start otherwise."
+        if host.source.brings:
+            words = "Each replica brings the weights for itself. With ReadWriteMany one Job brings them before that."
         problems.append(warning("shared_claim", f"{_PATH}.accessMode", words))
     if storage.accessMode == "ReadOnlyMany" and host.source.brings:
         words = "Weights cannot be brought to a volume that is for reading only. Use ReadWriteMany."

@@ -1,6 +1,6 @@
 """Q and X: number formats, images, ports, arguments and variables, and what a server of one's own must say itself."""
 
-from tests.unit.kinds.rules.bases import CUSTOM, LLAMA, OLLAMA, S3, SGLANG, TEI, TGI, VLLM
+from tests.unit.kinds.rules.bases import CUSTOM, LLAMA, OLLAMA, S3, SGLANG, TEI, TGI, URL, VLLM
 from tests.unit.kinds.rules.rule import Rule, Spec
 
 _QUANTIZATION, _DTYPE = "spec.model.quantization", "spec.engine.dtype"
@@ -102,6 +102,10 @@ RULES: tuple[Rule, ...] = (
          {"engine.env": {"VLLM_A": "b"}}, "warning"),
     *(Rule("X9", VLLM, {"engine.args": [f"--seed={value}"]}, "secret_in_plain_text", _ARGS, {"engine.args": None},
            "warning", value[:4]) for value in ("sk-" + "a" * 30, "AKIA" + "A" * 16, "ghp_" + "a" * 36)),
+    Rule("X9", LLAMA, {**URL, "model.repository": f"https://example.com/m.gguf?token=hf_{'a' * 30}"},
+         "secret_in_plain_text", "spec.model.repository", URL, "warning", "address"),
+    Rule("X9", CUSTOM, {"engine.command": ["/bin/serve", f"--key=sk-{'a' * 30}"]}, "secret_in_plain_text",
+         "spec.engine.command[1]", {"engine.command": ["/bin/serve"]}, "warning", "command"),
     Rule("X10", TGI, {"engine.args": ["--tokenizer-config-path=b c"]}, "split_argument", _ARGS,
          {"engine.args": ["--tokenizer-config-path=b"]}),
     Rule("X10", TGI, {"engine.args": ["--tokenizer-config-path=*"]}, "split_argument", _ARGS,

@@ -19,7 +19,7 @@ RULES: tuple[Rule, ...] = (
     Rule("N4", VLLM, {"network.ingress": True, "network.hostname": _OTHERS}, "hostname", _HOSTNAME,
          {"network.hostname": _OWN}, note="other account"),
     *(Rule("N5", VLLM, {"network.apiKeySecret": "k"}, "secret_value", _KEY, {}, secrets={"k": value}, note=repr(value))
-      for value in ("", "  ", "a b", "a,b", "a\nb", "\u043a\u043b\u044e\u0447")),
+      for value in ("", "  ", "a b", "-a", "a,b", "a\nb", "\u043a\u043b\u044e\u0447")),
     Rule("N6", VLLM, {"network.ingress": True, "network.allowUnauthenticated": True, "network.apiKeySecret": "k"},
          "contradiction", _OPEN, {"network.apiKeySecret": None}),
     *(Rule("N7", base, {"engine.apiFormat": wrong}, "api_format", _FORMAT, {"engine.apiFormat": None},
@@ -33,6 +33,8 @@ RULES: tuple[Rule, ...] = (
          {"storage.accessMode": "ReadWriteMany"}, "warning"),
     Rule("R3", VLLM, {"scaling.replicas": 2, "storage.existingClaim": "team"}, "shared_claim", _MODE,
          {"scaling.replicas": 1}, "warning", "vllm"),
+    Rule("R3", VLLM, {**PVC, "scaling.replicas": 2}, "shared_claim", _MODE, {"storage.accessMode": "ReadOnlyMany"},
+         "warning", "pvc"),
     Rule("R4", VLLM, {"model.parameterCount": 8_000_000_000, "storage.size": "1Gi"}, "small_volume", _SIZE,
          {"storage.size": "50Gi"}, "warning"),
     Rule("R5", VLLM, {"storage.size": "40Gi"}, "immutable", _SIZE, {"storage.size": "200Gi"},
