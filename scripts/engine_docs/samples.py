@@ -65,7 +65,7 @@ SAMPLES: tuple[Sample, ...] = (
     *(Sample("engine.apiFormat", name, _INGRESS)
       for name in ("openai_compatible", "huggingface", "ollama_native", "custom")),
     Sample("healthCheck.path", "/other"),
-    Sample("healthCheck.periodSeconds", 20),
+    Sample("healthCheck.periodSeconds", 60),
     Sample("healthCheck.startupTimeoutSeconds", 1200),
     Sample("resources.cpu", "3"),
     Sample("resources.memory", "13Gi"),
