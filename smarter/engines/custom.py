@@ -1,7 +1,7 @@
 """Custom: a server of the user's own, of which Smarter knows the image and the port.
 
 Nothing can be translated for it, so settings are refused and arguments are handed on as they are. What it must know
-stands in four variables: where the weights lie, what the model is called and is for, and where to listen.
+stands in variables: where the weights lie, what the model is called and is for, and where to listen.
 """
 
 from typing import Any

@@ -98,6 +98,7 @@ ENGINE = Engine(
     api_formats=("openai_compatible",),
     tasks=("text-generation", "embedding"),
     sources=("huggingface", "s3", "url", "pvc"),
+    falls_back=True,
     authenticates=True,
     public_paths={"openai_compatible": ("/v1",)},
     metrics_path="/metrics",

@@ -128,6 +128,7 @@ ENGINE = Engine(
     sources=("ollama", "huggingface"),
     # Its own OLLAMA_AUTH is about its maker's servers. Whoever reaches the port may also delete and bring models, so an
     # address exposes what uses them and nothing that changes them.
+    falls_back=True,
     authenticates=False,
     public_paths={
         "openai_compatible": ("/v1",),

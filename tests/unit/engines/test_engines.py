@@ -298,3 +298,65 @@ def test_root_is_for_one_container_alone() -> None:
     (fetch,) = pod["initContainers"]
     assert (fetch["securityContext"]["runAsUser"], fetch["securityContext"]["runAsNonRoot"]) == (10001, True)
     assert faults(pod) == ["engine.runAsNonRoot", "engine.runAsUser", "pod.runAsUser"]
+
+
+GGUF = {"model.file": "m.gguf", "model.quantization": "gguf"}
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "path"),
+    [
+        ("vllm", {"model.source": "url", "model.repository": "https://example.com/m.safetensors"}, "model.repository"),
+        ("vllm", {"model.source": "url", "model.repository": "https://example.com/m.gguf"}, "model.repository"),
+        ("vllm", {"model.source": "pvc", "model.repository": "a/m.gguf", "storage.existingClaim": "c"},
+         "model.repository"),
+        ("sglang", {"model.source": "url", "model.repository": "https://example.com/m.safetensors"},
+         "model.repository"),
+        ("sglang", {**GGUF, "model.file": "m-00001-of-00002.gguf"}, "model.file"),
+        ("sglang", {"model.quantization": "gguf"}, "model.file"),
+        ("sglang", {"model.file": "m.safetensors"}, "model.file"),
+        ("tgi", {"model.source": "url", "model.repository": "https://example.com/m.safetensors"}, "model.repository"),
+        ("tgi", {"model.source": "pvc", "model.repository": "a/m.gguf", "storage.existingClaim": "c"},
+         "model.repository"),
+        ("tgi", {"model.source": "pvc", "model.repository": "a[b]", "storage.existingClaim": "c"}, "model.repository"),
+        ("tei", {"model.source": "url", "model.repository": "https://example.com/m.gguf"}, "model.repository"),
+        ("tei", {"model.quantization": "fp16"}, "model.quantization"),
+        ("tei", {"engine.dtype": "float16"}, "engine.dtype"),
+        ("ollama", {"model.source": "huggingface", "model.repository": "a/b", "model.revision": "main"},
+         "model.revision"),
+        ("custom", {"engine.apiFormat": "custom", "network.ingress": True, "network.allowUnauthenticated": True},
+         "engine.apiFormat"),
+    ],
+)  # fmt: skip
+def test_what_an_engine_cannot_run_is_refused(name: str, changes: dict[str, Any], path: str) -> None:
+    found = problems(host(changes, BASES[name]))
+    assert f"spec.{path}" in [problem.path for problem in found if problem.level == "error"]
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("vllm", {"model.source": "url", "model.repository": "https://example.com/m.tar.gz?sig=1"}),
+        ("vllm", {"model.source": "url", "model.repository": "https://e.com/m.gguf", "engine.image": "e.com/v:1"}),
+        ("sglang", GGUF),
+        ("sglang", {"model.source": "url", "model.repository": "https://example.com/m.gguf"}),
+        ("tgi", {"model.source": "url", "model.repository": "https://example.com/m.tgz"}),
+        ("tei", {"model.quantization": "fp16", "resources.gpuCount": 1}),
+        ("tei", {"model.quantization": "fp16", "engine.image": "example.com/tei-python:1"}),
+        ("ollama", {"model.source": "huggingface", "model.repository": "a/b", "model.file": "Q8_0"}),
+        ("ollama", {"model.servedName": "llama3.1:8b"}),
+        ("custom", {"engine.apiFormat": "custom", "engine.args": ["serve"]}),
+    ],
+)  # fmt: skip
+def test_what_an_engine_can_run_passes(name: str, changes: dict[str, Any]) -> None:
+    assert [problem for problem in problems(host(changes, BASES[name])) if problem.level == "error"] == []
+
+
+@pytest.mark.parametrize("name", sorted(BASES))
+def test_an_address_exposes_only_what_was_listed(name: str) -> None:
+    """Never the root, and never what changes, loads or removes a model."""
+    for paths in ENGINES[name].public_paths.values():
+        for path in paths:
+            assert path.startswith("/")
+            assert path not in ("/", "/api", "/metrics", "/health", "/server_info", "/info", "/invocations")
+            assert path.rpartition("/")[2] not in ("pull", "push", "create", "delete", "copy", "blobs", "tokenize")
