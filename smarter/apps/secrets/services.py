@@ -115,7 +115,8 @@ def ensure_generated(account: Account, owner: User, name: str, generated_for: UU
     made for the same resource, and refused with 409 where it was not, so that nobody can plant a weak key."""
     row = Secret.for_account(account).filter(name=name).first()
     if row is None:
-        value = SecretStr(secrets.token_urlsafe(32))
+        # Digits and letters only: a hyphen at the start would be read as a flag where a server takes it as an argument.
+        value = SecretStr(secrets.token_hex(32))
         try:
             with transaction.atomic():
                 return _create(account, owner, name, value, generated_for=generated_for)

@@ -9,12 +9,12 @@ from smarter.kinds.sam.llm_host.admit import unreadable
 from smarter.kinds.sam.llm_host.formats import format_problems
 from smarter.kinds.sam.llm_host.host import Host, block, host_of
 from smarter.kinds.sam.llm_host.memory import verdict
-from smarter.kinds.sam.llm_host.placing import chosen_compute, contradictions
+from smarter.kinds.sam.llm_host.placing import chosen_compute
 from smarter.models.sam.llm_host import SAMLLMHost
 
 _KEY = re.compile(r"(?!-)[!-+\--~]{1,4096}", re.ASCII)
-"""Printable, without blanks and commas: servers read a comma as the end of one key and the start of another, and a hyphen
-at the start as a flag."""
+"""Printable, without blanks and commas: servers read a comma as the end of one key and the start of another, and a
+hyphen at the start as a flag."""
 
 
 def check(manifest: SAMLLMHost, facts: Facts) -> list[Problem]:
@@ -41,13 +41,15 @@ def _placement_problems(host: Host, facts: Facts) -> list[Problem]:
 
 
 def _selector_problems(host: Host, compute: ComputeFact) -> list[Problem]:
+    selector = block(host.spec.resources).nodeSelector or {}
     return [
         Problem(
             "node_selector",
             "spec.resources.nodeSelector",
             f"The nodes of {compute.name} carry {key}={compute.node_labels[key]}; this asks for another value.",
         )
-        for key in contradictions(host, compute)
+        for key, value in sorted(selector.items())
+        if compute.node_labels.get(key, value) != value
     ]
 
 
