@@ -128,5 +128,7 @@ class Engine:
     reserved_env: frozenset[str] = frozenset()
     """Variables that manifests may not set, beside those that none may set (`core/arguments.py`)."""
     reserved_env_prefixes: tuple[str, ...] = ()
+    falls_back: bool = False
+    """Whether the server goes on on processors where it finds no GPU that it can use, and only its log says so."""
     reserves_context: bool = False
     """Whether the server takes the memory of a whole context for each concurrent request at its start."""

@@ -14,7 +14,7 @@ MAX_READS = 20
 """Of one pass over a whole cluster. Those that come later are told again without progress, and have their turn as soon
 as others are done."""
 MAX_SECONDS = 3.0
-_MAX_CHARACTERS = 8_000
+_MAX_CHARACTERS = 64_000
 
 
 @dataclass(slots=True)

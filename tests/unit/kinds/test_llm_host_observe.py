@@ -8,7 +8,7 @@ import pytest
 
 from smarter.core.kind import Observation
 from smarter.core.objects import KubernetesObject
-from tests.llm_hosts import KIND, facts, host, objects, one
+from tests.llm_hosts import KIND, LLAMA, facts, host, objects, one
 from tests.unit.kinds import observed as seen
 
 MANIFEST = host({"model.tokenSecret": "hf_token", "storage.storageClass": "does-not-exist"})
@@ -284,3 +284,30 @@ def test_odd_shapes_do_not_raise() -> None:
 def test_an_observation_is_plain_data() -> None:
     found = look(seen.not_ready(RENDERED), seen.waiting("ErrImagePull"))
     json.dumps(dataclasses.asdict(found)["status"])
+
+
+@pytest.mark.case("C45")
+@pytest.mark.failure("NoOffload", "simulated")
+@pytest.mark.parametrize(
+    ("log", "slow"),
+    [
+        ("load_tensors: offloaded 0/29 layers to GPU", True),
+        ("warning: no usable GPU found, --gpu-layers option will be ignored", True),
+        ("load_tensors: offloaded 29/29 layers to GPU", False),
+        ("", False),
+    ],
+)
+def test_a_server_on_processors_although_it_has_a_gpu(log: str, slow: bool) -> None:
+    manifest = host({"resources.gpuCount": 1}, LLAMA)
+    pod = seen.ready_pod()
+    requests = KIND.logs(manifest, [pod])
+    assert [(one.pod, one.container) for one in requests] == [("lh-x-1", "engine")]
+    found = look(seen.deployment(objects(manifest)), pod, manifest=manifest, logs={("lh-x-1", "engine"): log})
+    assert (found.phase, found.ready) == ("active", True)
+    assert ("processors" in found.message) is slow
+    assert ("NoOffload" in {one.reason for one in found.conditions}) is slow
+
+
+def test_logs_of_servers_without_gpus_are_not_read() -> None:
+    assert KIND.logs(host(base=LLAMA), [seen.ready_pod()]) == ()
+    assert KIND.logs(MANIFEST, [seen.ready_pod()]) == ()

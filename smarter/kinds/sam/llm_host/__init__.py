@@ -1,7 +1,9 @@
 """LLMHost: one model, served by one inference server, in one or more equal pods."""
 
+from collections.abc import Sequence
+
 from smarter.core.facts import Facts
-from smarter.core.kind import Column, Kind, Reference
+from smarter.core.kind import Column, Kind, LogRequest, Reference
 from smarter.core.objects import (
     CERTIFICATE,
     DEPLOYMENT,
@@ -10,10 +12,11 @@ from smarter.core.objects import (
     PERSISTENT_VOLUME_CLAIM,
     SECRET,
     SERVICE,
+    KubernetesObject,
 )
+from smarter.kinds.sam.llm_host import bringing, offload
 from smarter.kinds.sam.llm_host.admit import admit, unreadable
 from smarter.kinds.sam.llm_host.asking import question
-from smarter.kinds.sam.llm_host.bringing import logs
 from smarter.kinds.sam.llm_host.check import check
 from smarter.kinds.sam.llm_host.example import EXAMPLE
 from smarter.kinds.sam.llm_host.host import block, host_of
@@ -49,6 +52,10 @@ def hostnames(manifest: SAMLLMHost, facts: Facts) -> tuple[str, ...]:
         return ()
     host = host_of(manifest)
     return (host.public_host(facts),) if block(host.spec.network).ingress else ()
+
+
+def logs(manifest: SAMLLMHost, live: Sequence[KubernetesObject]) -> tuple[LogRequest, ...]:
+    return (*bringing.logs(manifest, live), *offload.logs(manifest, live))
 
 
 KIND = Kind(

@@ -10,7 +10,7 @@ from smarter.core.facts import Facts
 from smarter.core.kind import Observation
 from smarter.core.objects import COMPUTE_LABEL, KubernetesObject
 from smarter.core.quantities import format_bytes
-from smarter.kinds.sam.llm_host import bringing, publishing, volumes, words
+from smarter.kinds.sam.llm_host import bringing, offload, publishing, volumes, words
 from smarter.kinds.sam.llm_host.host import Host, block, host_of
 from smarter.kinds.sam.llm_host.pods import (
     WEIGHTS_ON_THEIR_WAY,
@@ -239,7 +239,9 @@ def _observation(
     ready = finding.state == "active" and publishing.is_settled(certificate) and publishing.is_published(host, view)
     phase = "provisioning" if finding.reason in _BEGINNING else finding.state
     volume = volumes.condition_of(view)
-    message = words.clean(finding.message or certificate.message or (volume.message if volume else ""))
+    slow = offload.condition_of(host, facts) if finding.state == "active" else None
+    notes = [one.message for one in (certificate, volume, slow) if one and one.message]
+    message = words.clean(finding.message or next(iter(notes), ""))
     counted = view.count("readyReplicas") if view else 0
     wanted = block(host.spec.scaling).replicas
     status = {
@@ -253,7 +255,7 @@ def _observation(
     if progress:
         status["progress"] = progress.status()
     conditions = _conditions(finding, view, host, certificate, held=held)
-    extra = tuple(one for one in (volume, publishing.ingress_of(host, facts, view)) if one)
+    extra = tuple(one for one in (volume, publishing.ingress_of(host, facts, view), slow) if one)
     return Observation(phase, ready, in_transition, message, status, conditions + extra, failed=finding.final)
 
 
