@@ -5,7 +5,7 @@ import base64
 import json
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -61,16 +61,23 @@ def test_objects(engine: str, source: str) -> None:
         away = KIND.render(drawn.manifest, replace(drawn.facts, deployed=False))
         assert len(away) <= 1
         version = VERSIONS[index % len(VERSIONS)]
-        for body in (*bodies, *away):
+        assert_all(bodies, drawn, engine, version)
+        for body in away:
             assert_valid(body, version)
             assert_names(body)
-            assert_no_value(body, drawn)
-        for template in templates(bodies):
-            assert_restricted(template["spec"], engine)
-            assert_no_expansion(template["spec"])
-        assert_whole(bodies)
     assert index + 1 == EACH
     assert_the_rest_is_refused(engine, source, set(FIELDS) - seen)
+
+
+def assert_all(bodies: list[KubernetesObject], drawn: Drawn, engine: str, version: str = VERSIONS[-1]) -> None:
+    for body in bodies:
+        assert_valid(body, version)
+        assert_names(body)
+        assert_no_value(body, drawn)
+    for template in templates(bodies):
+        assert_restricted(template["spec"], engine)
+        assert_no_expansion(template["spec"])
+    assert_whole(bodies)
 
 
 def assert_the_rest_is_refused(engine: str, source: str, unseen: set[str]) -> None:
@@ -139,6 +146,50 @@ def assert_whole(bodies: list[KubernetesObject]) -> None:
     assert service["selector"].items() <= deployment["template"]["metadata"]["labels"].items()
     ports = {port["name"] for port in deployment["template"]["spec"]["containers"][0]["ports"]}
     assert {port["targetPort"] for port in service["ports"]} <= ports
+
+
+def _put(path: tuple[Any, ...], value: Any) -> Callable[[KubernetesObject], None]:
+    def change(body: KubernetesObject) -> None:
+        target = body
+        for part in path[:-1]:
+            target = target[part]
+        target[path[-1]] = value
+
+    return change
+
+
+POD = ("spec", "template", "spec")
+ENGINE = (*POD, "containers", 0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _put(("metadata", "annotations"), {"note": "a canary"}),
+        _put(("metadata", "labels", "canary.example.com"), "x"),
+        _put((*POD[:2], "metadata", "labels", "x"), "Canary"),
+        _put(("metadata", "name"), "a_b"),
+        _put(("metadata", "name"), "a" * 64),
+        _put((*ENGINE, "env", 0), {"name": "A", "value": "value-of-hub_token:0123456789"}),
+        _put((*ENGINE, "args", 0), base64.b64encode(b"value-of-hub_token:0123456789").decode()),
+        _put((*ENGINE, "args", 0), "$(HF_TOKEN)"),
+        _put((*ENGINE, "securityContext"), {}),
+        _put((*ENGINE, "volumeMounts", 0, "name"), "nowhere"),
+        _put((*ENGINE, "env", 0), {"name": "HOME", "value": "x"}),
+        _put((*ENGINE, "env", 0), {"name": "K", "valueFrom": {"secretKeyRef": {"name": "s", "key": "none"}}}),
+        _put((*ENGINE, "ports", 0, "name"), "other"),
+        _put((*ENGINE, "imagePolicy"), "Always"),
+        _put((*POD[:2], "metadata", "labels"), {}),
+    ],
+)
+def test_the_checks_bite(change: Callable[[KubernetesObject], None]) -> None:
+    manifest = manifest_of({**needed("vllm", "huggingface"), "model.tokenSecret": "hub_token"})
+    drawn = Drawn(manifest, facts_of(manifest), frozenset())
+    bodies = KIND.render(drawn.manifest, drawn.facts)
+    assert_all(bodies, drawn, "vllm")
+    change(next(body for body in bodies if body["kind"] == "Deployment"))
+    with pytest.raises(AssertionError):
+        assert_all(bodies, drawn, "vllm")
 
 
 def templates(bodies: list[KubernetesObject]) -> Iterator[dict[str, Any]]:
