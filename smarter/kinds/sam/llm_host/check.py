@@ -9,7 +9,7 @@ from smarter.kinds.sam.llm_host.admit import unreadable
 from smarter.kinds.sam.llm_host.formats import format_problems
 from smarter.kinds.sam.llm_host.host import Host, block, host_of
 from smarter.kinds.sam.llm_host.memory import verdict
-from smarter.kinds.sam.llm_host.placing import chosen_compute
+from smarter.kinds.sam.llm_host.placing import chosen_compute, contradictions
 from smarter.models.sam.llm_host import SAMLLMHost
 
 _KEY = re.compile(r"(?!-)[!-+\--~]{1,4096}", re.ASCII)
@@ -41,15 +41,13 @@ def _placement_problems(host: Host, facts: Facts) -> list[Problem]:
 
 
 def _selector_problems(host: Host, compute: ComputeFact) -> list[Problem]:
-    selector = block(host.spec.resources).nodeSelector or {}
     return [
         Problem(
             "node_selector",
             "spec.resources.nodeSelector",
             f"The nodes of {compute.name} carry {key}={compute.node_labels[key]}; this asks for another value.",
         )
-        for key, value in sorted(selector.items())
-        if compute.node_labels.get(key, value) != value
+        for key in contradictions(host, compute)
     ]
 
 
