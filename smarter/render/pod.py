@@ -17,6 +17,7 @@ FETCH_CONTAINER = "fetch"
 SERVICE_ACCOUNT = "smarter-workload"
 _MODELS_VOLUME = "models"
 _SHM_VOLUME = "shm"
+_USUAL_PATIENCE = Probe().timeout_seconds
 _SCRATCH_SIZE = "10Gi"
 """Limit of each writable folder on the node's disk: room for compiled kernels, not for weights."""
 FETCH_USER = 10001
@@ -236,16 +237,22 @@ def _container_security(read_only_root: bool) -> dict[str, Any]:
 
 def _probes(probes: Probes) -> dict[str, Any]:
     """The startup probe alone decides how long loading may take; the others start after it."""
-    period = probes.period_seconds
     startup, readiness = probes.startup or probes.health, probes.readiness or probes.health
-    limit = probes.startup_timeout_seconds
+    limit, period = probes.startup_timeout_seconds, probes.period_seconds
     # A look that may itself take all the time needs only so many more as fail before the server listens.
-    looks = _LEAST_STARTUP_LOOKS if startup.timeout_seconds >= limit else -(-limit // period)
+    loads = startup.timeout_seconds >= limit
+    pause = period if loads else _pause(startup, period)
     return {
-        "startupProbe": _probe(startup, period, looks),
-        "readinessProbe": _probe(readiness, period, 3),
-        "livenessProbe": _probe(probes.health, period, 6),
+        "startupProbe": _probe(startup, pause, _LEAST_STARTUP_LOOKS if loads else -(-limit // pause)),
+        "readinessProbe": _probe(readiness, _pause(readiness, period), 3),
+        "livenessProbe": _probe(probes.health, _pause(probes.health, period), 6),
     }
+
+
+def _pause(probe: Probe, period_seconds: int) -> int:
+    """A question that may take long is not followed by the next one before it is answered; the usual ones are answered
+    at once."""
+    return max(period_seconds, probe.timeout_seconds) if probe.timeout_seconds > _USUAL_PATIENCE else period_seconds
 
 
 def _probe(probe: Probe, period_seconds: int, failures: int) -> dict[str, Any]:
