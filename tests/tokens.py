@@ -27,7 +27,8 @@ class TokensReport:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self.seconds:
-            terminalreporter.write_line(f"time to first token: {min(self.seconds):.3f} s")
+            words = f"the best of {len(self.seconds)} requests; random weights on processors"
+            terminalreporter.write_line(f"time to first token: {min(self.seconds):.3f} s ({words})")
         if self.skipped:
             reasons = "\n".join(sorted(set(self.skipped.values())))
             text = f"{len(self.skipped)} TESTS THAT SERVE REAL TOKENS DID NOT RUN:\n{reasons}"

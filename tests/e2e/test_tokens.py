@@ -97,10 +97,10 @@ class World:
             time.sleep(0.1)
         return answer
 
-    def until_status(self, name: str, wanted: str) -> dict[str, Any]:
+    def until_status(self, name: str, wanted: str, *, no_error: bool = True) -> dict[str, Any]:
         def reached() -> dict[str, Any] | None:
             status = self.status(name)
-            assert not (wanted == "active" and status.get("hostStatus") == "error"), status
+            assert not (no_error and status.get("hostStatus") == "error"), status
             return status if status.get("hostStatus") == wanted else None
 
         try:
@@ -215,10 +215,11 @@ def test_from_a_manifest_to_tokens_and_to_nothing(world: World, record_property:
         assert ask(port, "/v1/models", key).status_code == code
         assert ask(port, "/v1/completions", key, {"prompt": "a", "max_tokens": 1}).status_code == code
 
-    first, words = stream(port, 16)
-    assert len(words) == 16
-    assert all(word.strip().isalpha() for word in words)
-    record_property(PROPERTY, first)
+    for _ in range(3):
+        first, words = stream(port, 16)
+        assert len(words) == 16
+        assert all(word.strip().isalpha() for word in words)
+        record_property(PROPERTY, first)
 
     # What the pod says is what runs, and no secret is in it.
     weights, pods = set(world.state.glob("node/claims/*")), set(world.state.glob("node/pods/*"))
@@ -249,16 +250,16 @@ def test_a_server_that_crashes_comes_back_and_the_status_tells(world: World) -> 
     downloads = len(world.site.downloads(MODEL))
 
     (first,) = servers_of(world.state, port)
-    os.kill(first, signal.SIGKILL)
+    os.kill(first, signal.SIGSEGV)
     (second,) = world.until(lambda: [pid for pid in servers_of(world.state, port) if pid != first], "started again")
     world.until(lambda: is_listening(port), "it listens")
-    os.kill(second, signal.SIGKILL)
+    os.kill(second, signal.SIGSEGV)
     status = world.until(
         lambda: found if (found := world.status("crashes"))["hostStatus"] != "active" else None, "it is told"
     )
     assert status["readyReplicas"] == 0
-    world.until(lambda: "crash" in world.status("crashes").get("message", "").lower(), "the message says why")
-    world.until_status("crashes", "active")
+    world.until(lambda: "139" in world.status("crashes").get("message", ""), "the message says why")
+    world.until_status("crashes", "active", no_error=False)
     assert stream(port, 4)[1] != []
     assert len(world.site.downloads(MODEL)) == downloads, "the weights of the volume were fetched again"
     assert world.client.delete("/api/v1/llmhosts/crashes").status_code in {200, 202, 204}
