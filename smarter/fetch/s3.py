@@ -20,7 +20,7 @@ MAX_PAGES = 1_000
 _MAX_ERROR_BYTES = 64 * 1024
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]\Z", re.ASCII)
 _REGION = re.compile(r"[a-z0-9][a-z0-9-]{0,39}\Z", re.ASCII)
-_ETAG = re.compile(r'"[!#-~]{1,200}"\Z', re.ASCII)
+_ETAG = re.compile(r"[!#-~]{1,200}\Z", re.ASCII)
 _DEFAULT_REGION = "us-east-1"
 # Codes of a refusal that time may cure.
 _SLOW = ("SlowDown", "ServiceUnavailable", "InternalError", "RequestTimeout", "OperationAborted")
@@ -139,9 +139,10 @@ def _item(bucket: Bucket, entry: ElementTree.Element) -> Item | None:
         raise FetchError("bad_answer", "the bucket lists a file with an unsafe name")
     if not size.isascii() or not size.isdigit() or len(size) > 18:
         raise FetchError("bad_answer", "the bucket lists a file without a size")
-    if not _ETAG.match(etag):
-        raise FetchError("bad_answer", "the bucket lists a file without a version")
-    return Item(path, f"{bucket.base}/{canonical(key, keep='/')}", int(size), etag=etag)
+    # Some services leave the quotes away in lists, and have them in the answers to which a version is compared.
+    bare = etag.strip('"')
+    version = f'"{bare}"' if _ETAG.match(bare) else None
+    return Item(path, f"{bucket.base}/{canonical(key, keep='/')}", int(size), etag=version)
 
 
 def judge(answer: Answer, what: str, keys: str) -> None:
