@@ -9,7 +9,7 @@ import copy
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from smarter.core.objects import (
@@ -27,6 +27,8 @@ from smarter.core.objects import (
 from smarter.core.quantities import parse_bytes, parse_cpu_millis
 
 Action = Literal["create", "update", "delete"]
+_OWN_NUMBERS = ({"maxSurge": 0, "maxUnavailable": 1}, {"maxSurge": 1, "maxUnavailable": 0})
+"""Of a rolling update, as Smarter writes them; the first puts an old pod out before a new one starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ def plan(
             changes.append(Change("delete", ref, "its selector cannot change", uid=alive[ref]["metadata"].get("uid")))
             action = "create"
         target = held if _waits(body, alive) else changes
-        target.append(Change(action, ref, reason, body=_without_numbers(stamped(body, generation), alive.get(ref))))
+        target.extend(_steps(Change(action, ref, reason, body=stamped(body, generation)), alive.get(ref)))
     surplus = [body for ref, body in alive.items() if ref not in wanted]
     kept = [ref_of(body) for body in surplus if ref_of(body).kind == PERSISTENT_VOLUME_CLAIM and not delete_volumes]
     doomed = [body for body in surplus if ref_of(body) not in kept]
@@ -107,15 +109,18 @@ def _has_another_selector(body: KubernetesObject, live: KubernetesObject) -> boo
     return wanted is not None and found is not None and wanted != found
 
 
-def _without_numbers(sent: KubernetesObject, live: KubernetesObject | None) -> KubernetesObject:
-    """Numbers of a rolling update that somebody set, or that the server filled in, are taken away in so many words
-    where pods are recreated: what is merely left out stays, and Kubernetes then refuses the whole."""
-    if live is None or sent["kind"] != DEPLOYMENT.kind:
-        return sent
-    wanted, found = (one.get("spec", {}).get("strategy") or {} for one in (sent, live))
-    if wanted.get("type") == "Recreate" and found.get("rollingUpdate") is not None:
-        sent["spec"]["strategy"] = {**wanted, "rollingUpdate": None}
-    return sent
+def _steps(change: Change, live: KubernetesObject | None) -> list[Change]:
+    """Kubernetes refuses to recreate pods while there are numbers for a rolling update, and does not let go of numbers
+    that somebody else gave or that it filled in itself. So they are taken over first, and left out after that."""
+    body = change.body
+    if live is None or body is None or body["kind"] != DEPLOYMENT.kind:
+        return [change]
+    wanted, found = (one.get("spec", {}).get("strategy") or {} for one in (body, live))
+    if wanted.get("type") != "Recreate" or found.get("rollingUpdate") in (None, *_OWN_NUMBERS):
+        return [change]
+    numbers = {"type": "RollingUpdate", "rollingUpdate": dict(_OWN_NUMBERS[0])}
+    first = {**body, "spec": {**body["spec"], "strategy": numbers}}
+    return [replace(change, body=first, reason="takes over the numbers of its strategy"), change]
 
 
 def _waits(body: KubernetesObject, alive: Mapping[ObjectRef, KubernetesObject]) -> bool:

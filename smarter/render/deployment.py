@@ -58,8 +58,8 @@ def progress_deadline_seconds(pod: Pod) -> int:
 def _strategy(rollout: Rollout) -> dict[str, Any]:
     if rollout.exclusive_volume:
         return {"type": "Recreate"}
-    # Without room the same type with other numbers, which also puts an old pod out first: Kubernetes refuses to change
-    # the type of a Deployment whose numbers somebody else has set.
+    if rollout.surge is False and rollout.replicas == 1:
+        return {"type": "Recreate"}
     may_surge = not rollout.scarce if rollout.surge is None else rollout.surge
     surge, unavailable = (1, 0) if may_surge else (0, 1)
     return {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}

@@ -1,14 +1,16 @@
 """The life of a host on a real control plane: from a manifest to active, through edits, to nothing."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from smarter.apps.costs.models import UsageInterval
-from smarter.core.objects import POD, SECRET
-from tests.cluster.harness import ControlPlane, wait_for
-from tests.cluster.host_world import PUBLIC, SMALL, RealWorld, real_world
+from smarter.core.objects import POD, SECRET, KubernetesObject
+from smarter.kinds import KINDS
+from tests.cluster.harness import ControlPlane, doom, wait_for
+from tests.cluster.host_world import LLM_HOST, PUBLIC, SMALL, RealWorld, real_world
 
 pytestmark = pytest.mark.control_plane
 
@@ -205,3 +207,118 @@ def test_secrets_are_given_by_reference_only(world: RealWorld) -> None:
     assert secret["metadata"]["uid"] in decoded
     assert not [value for value in values if value in texts]
     assert [body for body in readable if body["kind"] == POD.kind]
+
+
+SHARED = SMALL.replace(
+    "    size: 5Gi\n", "    size: 5Gi\n    accessMode: ReadWriteMany\n    storageClass: kwok-volume-rwx\n"
+)
+BAD = "ghcr.io/ggml-org/llama.cpp:server-b0"
+
+
+def condition(world: RealWorld, kind: str) -> dict[str, Any]:
+    return next((one for one in world.status()["conditions"] if one["type"] == kind), {})
+
+
+def strategy(world: RealWorld) -> dict[str, Any]:
+    found: dict[str, Any] = owned(world, "deployment")["spec"]["strategy"]
+    return found
+
+
+def replicas(world: RealWorld) -> set[str]:
+    return {pod["metadata"]["uid"] for pod in world.kubectl("pods", "-l", "smarter.sh/compute")}
+
+
+def test_a_rollout_uses_the_room_that_there_is(world: RealWorld) -> None:
+    world.apply(SHARED)
+    world.until_phase("active")
+    world.apply(set_image(SHARED, "ghcr.io/ggml-org/llama.cpp:server-b9999"))
+    world.look()
+    assert strategy(world) == {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    world.until(lambda: world.host().state.ready, "ready")
+    assert condition(world, "Rollout")["reason"] == "Surge"
+    settled = wait_for(lambda: calm(world), "the controllers are done")
+    world.apply(set_image(SHARED, "ghcr.io/ggml-org/llama.cpp:server-b9999"))
+    world.look()
+    assert world.versions(world.host().uid) == settled
+    tight = {"requests.cpu": "3"}
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "tight", "namespace": world.namespace}}
+    world.plane.apply({**quota, "spec": {"hard": tight}})
+    wait_for(lambda: world.kubectl("resourcequota", "tight").get("status", {}).get("used"), "the quota has counted")
+    world.apply(set_image(SHARED, "ghcr.io/ggml-org/llama.cpp:server-b9998"))
+    world.look()
+    assert strategy(world) == {"type": "Recreate"}
+    world.until(lambda: world.host().state.ready, "ready")
+    assert "quota" in condition(world, "Rollout")["message"]
+
+
+@pytest.mark.parametrize("text", [SMALL, SHARED], ids=["recreate", "rolling"])
+def test_the_last_good_revision_is_put_back(world: RealWorld, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    give_up_on(monkeypatch, BAD)
+    world.apply(text)
+    world.until(lambda: world.host().state.ready, "ready")
+    good = image_of(world)
+    world.apply(set_image(text, BAD))
+    world.until(lambda: world.host().state.restored, "given up")
+    world.until(lambda: image_of(world) == good and world.status()["readyReplicas"] == 1, "the good one serves")
+    world.until(lambda: world.host().state.phase == "degraded", "told")
+    assert not world.host().state.ready
+    assert "Generation 2 did not start" in world.status()["message"]
+    settled = wait_for(lambda: calm(world), "the controllers are done")
+    for _ in range(3):
+        world.look()
+    assert world.versions(world.host().uid) == settled
+    world.apply(set_image(text, "ghcr.io/ggml-org/llama.cpp:server-b9999"))
+    world.until(lambda: world.host().state.ready, "the next one is tried")
+
+
+def give_up_on(monkeypatch: pytest.MonkeyPatch, image: str) -> None:
+    """Its pods never start, and the observer waits no longer than until that is seen."""
+
+    def render(manifest: Any, facts: Any) -> list[KubernetesObject]:
+        bodies = LLM_HOST.render(manifest, facts)
+        return [doom(body, "image-pull-failure") if _runs(body, image) else body for body in bodies]
+
+    def observe(manifest: Any, facts: Any, live: list[KubernetesObject], now: Any) -> Any:
+        bad = any(_runs(body, image) for body in live)
+        waits = any(body["kind"] == POD.kind and "ImagePull" in str(body.get("status")) for body in live)
+        return replace(LLM_HOST.observe(manifest, facts, live, now), failed=bad and waits)
+
+    monkeypatch.setitem(KINDS, LLM_HOST.key, replace(LLM_HOST, render=render, observe=observe))
+
+
+def _runs(body: KubernetesObject, image: str) -> bool:
+    return body["kind"] == "Deployment" and image in str(body["spec"]["template"])
+
+
+def test_scaling_and_metadata_leave_replicas_alone(world: RealWorld) -> None:
+    world.apply(SHARED)
+    world.until_phase("active")
+    first = replicas(world)
+    world.apply(SHARED.replace("  name: small\n", "  name: small\n  tags: [one]\n") + "  scaling:\n    replicas: 2\n")
+    world.until_phase("active")
+    wait_for(lambda: len(replicas(world)) == 2, "two replicas")
+    assert first < replicas(world)
+
+
+def test_a_strategy_that_a_hand_changed_is_changed_back(world: RealWorld) -> None:
+    world.apply(SMALL)
+    world.until_phase("active")
+    world.look()
+    name, before = owned(world, "deployment")["metadata"]["name"], replicas(world)
+    patch = '{"spec": {"strategy": {"type": "RollingUpdate"}}}'
+    world.plane.kubectl("patch", "deployment", name, "-n", world.namespace, "-p", patch)
+    assert strategy(world)["type"] == "RollingUpdate"
+    world.look()
+    world.look()
+    assert strategy(world) == {"type": "Recreate"}
+    assert replicas(world) == before
+
+
+def test_a_volume_that_cannot_grow_says_so(world: RealWorld) -> None:
+    world.apply(SMALL)
+    world.until_phase("active")
+    world.apply(SMALL.replace("size: 5Gi", "size: 9Gi"))
+    grown = lambda: world.kubectl("pvc")[0]["spec"]["resources"]["requests"]["storage"] == "9Gi"  # noqa: E731
+    told = lambda: condition(world, "Reconciled").get("reason") == "VolumeNotGrown"  # noqa: E731
+    world.until(lambda: grown() or told(), "grown or told")
+    assert grown() or "retain: false" in world.status()["message"]

@@ -354,8 +354,9 @@ def test_a_new_default_image_moves_nothing_that_runs(world: World, monkeypatch: 
     [
         {"spec": {"replicas": 3}},
         {"spec": {"template": {"spec": {"containers": [{"name": "engine", "image": "example.com/bad:1"}]}}}},
+        {"spec": {"strategy": {"type": "RollingUpdate"}}},
     ],
-    ids=["replicas", "image"],
+    ids=["replicas", "image", "strategy"],
 )
 def test_drift_made_by_hand_is_reverted_within_two_polls(world: World, patch: dict[str, Any]) -> None:
     world.apply(TEXT)

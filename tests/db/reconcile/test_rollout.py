@@ -80,7 +80,7 @@ def test_without_one_the_old_replica_stops_first(world: World) -> None:
     world.settle()
     fill(world, 1)
     counts = replicas_at_once(world, NEXT)
-    assert strategy(world) == ("RollingUpdate", 0)
+    assert strategy(world) == ("Recreate", None)
     assert 0 in counts
     found = condition(world, "Rollout")
     assert found is not None
@@ -95,7 +95,7 @@ def test_a_node_that_is_not_ready_is_no_room(world: World) -> None:
     world.sim.set_node_ready(other, False)
     world.apply(NEXT)
     world.settle()
-    assert strategy(world) == ("RollingUpdate", 0)
+    assert strategy(world) == ("Recreate", None)
 
 
 def test_the_quota_of_the_account_counts_as_room(world: World) -> None:
