@@ -1,11 +1,23 @@
 """Cases of probes: how long they wait, what they ask, and that they need no key."""
 
 import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.utils import timezone
 
+from smarter.apps.reconcile import answers
+from smarter.apps.reconcile.models import AnswerCheck
+from smarter.apps.secrets import services as secrets
+from smarter.cluster.asking import Reply, Request, ask
 from smarter.engines import ENGINES
+from tests.cases.conftest import Desk
 from tests.cases.manifests import SPECS
 from tests.llm_hosts import engine_of, host, objects, one
 
@@ -87,3 +99,95 @@ def test_c50_key_reaches_the_engine_by_reference_only(name: str) -> None:
     pod = one(rendered, "Deployment")["spec"]["template"]["spec"]
     assert key in json.dumps(pod), "by a variable or by a file of the Secret"
     assert "the-value" not in json.dumps(pod)
+
+
+@dataclass
+class FakeEngine:
+    """Healthy from the first moment; knows its models when it has loaded them; asks for a key below /v1."""
+
+    key: str = ""
+    models: list[str] = field(default_factory=list)
+    port: int = 0
+    refused: int = 0
+
+    def answer(self, authorization: str, wanted: str) -> tuple[int, dict[str, Any]]:
+        if self.key and authorization != f"Bearer {self.key}":
+            self.refused += 1
+            return 401, {"error": "Unauthorized"}
+        if wanted not in self.models:
+            return 404, {"error": f"The model {wanted} does not exist."}
+        return 200, {"choices": [{"text": "a"}]}
+
+
+@contextmanager
+def serving(engine: FakeEngine) -> Iterator[None]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            status, found = engine.answer(self.headers.get("Authorization", ""), body["model"])
+            data = json.dumps(found).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        engine.port = server.server_port
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeEngine]:
+    """Stands for the server behind every Service of the simulated cluster."""
+    made = FakeEngine()
+
+    def redirected(request: Request) -> Reply:
+        return ask(replace(request, address="127.0.0.1", port=made.port, allow_loopback=True))
+
+    monkeypatch.setattr(answers, "ask", redirected)
+    monkeypatch.setattr(settings.SMARTER, "answer_check_clusters", "default")
+    with serving(made):
+        yield made
+
+
+def asked(desk: Desk) -> dict[str, str]:
+    """The condition Answers, after one more question."""
+    answers.ask_due()
+    AnswerCheck.objects.update(next_at=timezone.now())
+    assert answers.ask_due() == 1
+    desk.world.round()
+    (found,) = [one for one in desk.status()["conditions"] if one["type"] == "Answers"]
+    return dict(found)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_c49_health_before_the_model_is_not_taken_for_an_answer(desk: Desk, engine: FakeEngine) -> None:
+    desk.run({"model.servedName": "qwen"})
+    assert asked(desk)["status"] != "True"
+    engine.models.append("another")
+    assert asked(desk)["status"] != "True"
+    engine.models.append("qwen")
+    assert asked(desk)["status"] == "True"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_c50_question_carries_the_key(desk: Desk, engine: FakeEngine) -> None:
+    desk.run(PUBLIC)
+    engine.models.append("case_host")
+    name = "llmhost_case_host_api_key"
+    engine.key = secrets.use(desk.http.account, [name], "test")[name].value.get_secret_value()
+    assert asked(desk)["status"] == "True"
+    assert engine.refused == 0
+    assert desk.status()["healthy"] is True
+    engine.key = "another"
+    assert asked(desk)["reason"] == "KeyRefused"
+    assert engine.refused > 0

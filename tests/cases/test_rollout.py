@@ -1,18 +1,22 @@
 """Cases of rollout, update and deletion, through HTTP and a worker, on the simulated cluster."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
-from smarter.apps.resources.models import Reference, ResourceState
+from smarter.apps.costs.models import UsageInterval
+from smarter.apps.reconcile.forget import forget
+from smarter.apps.resources.models import Event, Reference, ResourceState
 from smarter.apps.secrets.models import Secret
 from smarter.cluster.simulated import Fault
 from smarter.core.objects import KubernetesObject
 from smarter.render.identity import Identity
 from tests.cases.conftest import Desk, Fates
 from tests.cases.manifests import BASE, CPU, SPECS
+from tests.db.reconcile.world import LLM_HOST
 from tests.llm_hosts import host, objects, one
 
 PUBLIC = {"network.ingress": True}
@@ -165,6 +169,20 @@ def test_c59_host_on_a_cluster_that_is_gone(desk: Desk) -> None:
         desk.world.round()
     state.refresh_from_db()
     assert state.next_check_at - timezone.now() > timedelta(seconds=50)
+    status = desk.status()
+    assert "scripted fault" in status["message"]
+    # Nobody but a platform administrator may take the record away from what may remain.
+    forced = desk.http.delete("/llmhosts/case_host?force=true")
+    assert forced.status_code == 403
+    assert desk.world.exists("case_host")
+    admin = replace(desk.world.actor, is_platform_admin=True)
+    found = forget(admin, LLM_HOST, "case_host")
+    assert not desk.world.exists("case_host")
+    assert any(name.startswith("Deployment") for name in found.remains)
+    told = Event.for_account(desk.http.account).get(reason="Deleted")
+    assert "may remain" in told.message
+    # The cost ends where the cluster was heard of last.
+    assert not UsageInterval.for_account(desk.http.account).filter(period__upper_inf=True).exists()
 
 
 @pytest.mark.django_db
