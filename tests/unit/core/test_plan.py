@@ -162,3 +162,32 @@ def test_an_object_follows_its_job() -> None:
 def test_what_holds_does_not_wait() -> None:
     found = plan([deployment("j")], [as_live(deployment("j"))], generation=1)
     assert (found.changes, found.held, found.unchanged) == ((), (), 1)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "steps"),
+    [
+        (None, ["drifted at spec.strategy.type"]),
+        ({"maxSurge": 1, "maxUnavailable": 0}, ["drifted at spec.strategy.type"]),
+        (
+            {"maxSurge": "25%", "maxUnavailable": "25%"},
+            ["takes over the numbers of its strategy", "drifted at spec.strategy.type"],
+        ),
+    ],
+    ids=["none", "our own", "of others"],
+)
+def test_numbers_of_others_are_taken_over_before_pods_are_recreated(numbers: object, steps: list[str]) -> None:
+    """Kubernetes refuses `Recreate` beside numbers, and an apply lets go of its own ones only."""
+    metadata = {"name": "a", "namespace": "n"}
+    body = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": metadata,
+        "spec": {"strategy": {"type": "Recreate"}},
+    }
+    live = stamped(body, 1)
+    live["spec"] = {"strategy": {"type": "RollingUpdate", **({"rollingUpdate": numbers} if numbers else {})}}
+    found = plan([body], [live], generation=2).changes
+    assert [change.reason for change in found] == steps
+    assert found[-1].body is not None
+    assert found[-1].body["spec"]["strategy"] == {"type": "Recreate"}
