@@ -34,7 +34,7 @@ def client_for(cluster: Cluster) -> port.Cluster:
 def choose(account: Account) -> Cluster | None:
     """The account's own default, or else the platform's."""
     usable = Q(account=account) | Q(account__is_platform=True)
-    defaults = Cluster.all_accounts.filter(usable, is_default=True)
+    defaults = Cluster.all_accounts.filter(usable, is_default=True).select_related("account")
     return max(defaults, key=lambda cluster: cluster.account_id == account.pk, default=None)
 
 

@@ -198,7 +198,7 @@ def _load_stored(actor: Actor, drafts: list[Draft]) -> None:
             condition |= Q(api_group=draft.kind.group, kind=draft.kind.name, name=draft.parsed.name)
     if not condition:
         return
-    rows = Resource.for_account(actor.account).filter(condition).select_related("cluster", "state")
+    rows = Resource.for_account(actor.account).filter(condition).select_related("cluster__account", "state")
     by_key = {(row.api_group, row.kind, row.name): row for row in rows}
     for draft in drafts:
         row = by_key.get((draft.kind.group, draft.kind.name, draft.parsed.name))
