@@ -67,10 +67,12 @@ def test_the_pods_stand_up_to_the_restricted_profile(world: RealWorld) -> None:
     world.apply(PUBLIC)
     world.until_phase("active")
     labels = world.plane.get("namespace", world.namespace)["metadata"]["labels"]
-    assert labels["pod-security.kubernetes.io/enforce"] == "restricted"
+    assert labels["pod-security.kubernetes.io/enforce"] == "baseline"
+    assert labels["pod-security.kubernetes.io/warn"] == "restricted"
     pod = world.kubectl("pods")[0]
     assert pod["spec"]["automountServiceAccountToken"] is False
     assert pod["spec"]["enableServiceLinks"] is False
+    assert pod["spec"]["securityContext"]["runAsNonRoot"] is True
     assert not [volume for volume in pod["spec"]["volumes"] if "hostPath" in volume or "projected" in volume]
     naked = {"name": "naked", "namespace": world.namespace}
     container = {"name": "a", "image": "example.com/a:1", "securityContext": {"privileged": True}}
