@@ -73,9 +73,9 @@ def present(job: Job) -> dict[str, Any] | None:
     return registry.marker_of(model, job.target) if model else store.read_marker(job.target)
 
 
-def verified(job: Job, seconds: float = VERIFY_SECONDS) -> dict[str, Any]:
+def verified(job: Job) -> dict[str, Any]:
     """The marker of weights that another pod brought. Network file systems show news a little late."""
-    until = time.monotonic() + seconds
+    until = time.monotonic() + VERIFY_SECONDS
     while True:
         marker = present(job)
         if marker:

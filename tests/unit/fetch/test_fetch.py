@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from smarter.fetch import lock, store
+from smarter.fetch import lock, run, store
 from tests.unit.fetch.conftest import WEIGHTS, Outcome
 from tests.unit.fetch.server import COMMIT, REPOSITORY, Site, cut, drip, hang, other_content, redirect, status
 
@@ -488,3 +488,31 @@ def test_other_users_may_read_the_model(fetch: Fetch, target: Path) -> None:
     for path in (target, *target.rglob("*")):
         wanted = 0o055 if path.is_dir() else 0o044
         assert path.stat().st_mode & wanted == wanted, path
+
+
+def test_a_look_alone_brings_nothing(fetch: Fetch, site: Site, target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "VERIFY_SECONDS", 0.1)
+    absent = fetch("--verify")
+    assert (absent.code, absent.last["reason"]) == (11, "incomplete")
+    assert site.requests == []
+    assert not target.exists()
+    assert fetch().code == 0
+    (target / FIRST).write_bytes(b"x")
+    assert fetch("--verify").code == 11
+
+
+def test_a_look_waits_for_news_of_a_slow_file_system(fetch: Fetch, site: Site, target: Path) -> None:
+    assert fetch().code == 0
+    aside = target.with_name("aside")
+    target.rename(aside)
+    later = threading.Timer(0.5, aside.rename, [target])
+    later.start()
+    assert fetch("--verify").code == 0
+    later.join()
+
+
+def test_too_many_requests_for_good_are_named(fetch: Fetch, site: Site) -> None:
+    site.faults += [("/revision/main", status(429))] * 10
+    outcome = fetch()
+    assert (outcome.code, outcome.last["reason"]) == (7, "rate_limited")
+    assert "429" in outcome.last["message"]
