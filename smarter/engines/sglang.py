@@ -66,7 +66,7 @@ def _static_share(share: float) -> float:
 
 def readiness(_spec: Any, _weights: Weights) -> Probe:
     """Looks at a flag, which is down while the server drains. The health path generates a token for each look."""
-    return Probe("/ready", timeout_seconds=30)
+    return Probe("/ready")
 
 
 def termination(_spec: Any) -> Termination:
