@@ -19,7 +19,17 @@ _EXCEPTION_LINE = re.compile(r"\b\w*(?:Error|Exception): ")
 _KILLED_FROM_OUTSIDE = (137, 143)
 """Exit codes of SIGKILL and SIGTERM. Without OOMKilled they are the kubelet's, after a probe failed too often."""
 _ADVICE_FOR_GOOD = frozenset(
-    {"unauthorized", "gated", "forbidden", "not_found", "bad_url", "bad_path", "forbidden_address", "disk_full"}
+    {
+        "unauthorized",
+        "gated",
+        "forbidden",
+        "not_found",
+        "bad_url",
+        "bad_path",
+        "cloud_model",
+        "forbidden_address",
+        "disk_full",
+    }
 )
 """Faults of a fetch that another attempt meets again."""
 
@@ -102,9 +112,9 @@ _NO_OFFLOAD = re.compile(
 
 # Reasons of the fetch program: what is said of the host, and what to do.
 _FETCH = {
-    "unauthorized": "Accept the terms of the model on its page{page}, and give a token of that user in "
-    "model.tokenSecret.",
+    "unauthorized": "Check that the Secret in model.tokenSecret holds what this place asks for and may read the model.",
     "gated": "The model is gated: accept its terms on its page{page} as the user of the token in model.tokenSecret.",
+    "cloud_model": "Choose a model that can be brought: a tag without cloud.",
     "forbidden": "The token may not read it: give one that may, in model.tokenSecret.",
     "not_found": "Check model.repository, model.revision and model.file.",
     "rate_limited": "That place asks to be left alone for a while; it is tried again. A token in model.tokenSecret has "
@@ -117,9 +127,13 @@ _FETCH = {
     "bad_url": "Check model.repository.",
     "bad_path": "Check model.repository and model.file.",
     "bad_certificate": "The certificate of that place is not one that the cluster trusts.",
+    "incomplete": "Undeploy the host and deploy it again; the weights are then brought anew.",
     "bad_archive": "Pack the folder of the model anew, as a tar archive of plain files.",
     "bad_answer": "That place does not answer as it should. Check model.repository.",
 }
+
+_ON_A_PAGE = "Accept the terms of the model on its page{page}, and give a token of that user in model.tokenSecret."
+"""For a refusal of a place whose models have pages, and owners who ask for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +203,8 @@ def fetch_failed(terminated: dict[str, Any], token_secret: str | None, page: str
     if reason == "unreachable" and re.search(r"answered 429\b", message):
         reason = "rate_limited"
     used = f" The token of the Secret {token_secret} was used." if token_secret and refused else ""
-    advice = _FETCH.get(reason, "").format(page=f", {page}" if page else "")
+    known_advice = _ON_A_PAGE if page and reason == "unauthorized" else _FETCH.get(reason, "")
+    advice = known_advice.format(page=f", {page}" if page else "")
     text = f"The weights did not arrive: {words.sentence(message)}{used} {advice}".strip()
     known = reason if reason in _FETCH else "failed"
     return Told(f"Weights{_camel(known)}", text, for_good=reason in _ADVICE_FOR_GOOD)
