@@ -115,3 +115,22 @@ def test_security_profile_follows_the_engines() -> None:
     relaxed = pod_security([*strict, weaker])
     assert relaxed["pod-security.kubernetes.io/enforce"] == "baseline"
     assert relaxed["pod-security.kubernetes.io/warn"] == "restricted"
+
+
+def test_a_fetch_that_may_go_anywhere_still_never_asks_for_metadata() -> None:
+    found = bootstrap(ACCOUNT, Environment(trusted_sources=True))
+    rules = next(body for body in found if body["metadata"]["name"] == "allow-fetch")["spec"]["egress"]
+    assert len(rules) == 1
+    assert "ports" not in rules[0]
+    blocks = [(ipaddress.ip_network(to["ipBlock"]["cidr"]), to["ipBlock"]["except"]) for to in rules[0]["to"]]
+
+    def reaches(text: str) -> bool:
+        address = ipaddress.ip_address(text)
+        return any(
+            address in network and not any(address in ipaddress.ip_network(one) for one in closed)
+            for network, closed in blocks
+            if network.version == address.version
+        )
+
+    assert all(map(reaches, ("10.0.0.7", "192.168.1.1", "8.8.8.8", "fd12::1")))
+    assert not any(map(reaches, ("169.254.169.254", "100.100.100.200", "192.0.0.192", "fd00:ec2::254", "fe80::1")))
