@@ -21,7 +21,8 @@ class TokensReport:
         self.skipped: dict[str, str] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self.seconds += [float(str(value)) for name, value in report.user_properties if name == PROPERTY]
+        if report.when == "call":
+            self.seconds += [float(str(value)) for name, value in report.user_properties if name == PROPERTY]
         if report.skipped and MARKER in report.keywords and isinstance(report.longrepr, tuple):
             self.skipped[report.nodeid] = report.longrepr[2].removeprefix("Skipped: ")
 

@@ -55,15 +55,16 @@ spec: {{config: {{value: {KEY}}}}}
 pytestmark = [pytest.mark.services, pytest.mark.tokens, pytest.mark.xdist_group("tokens")]
 
 
-def manifest(name: str, port: int, **engine: Any) -> str:
+def manifest(name: str, port: int, engine: dict[str, Any] | None = None) -> str:
     """JSON is YAML too."""
+    llama = {"name": "llama_cpp", "contextLength": 512, "maxConcurrentRequests": 2}
     spec = {
         "model": {"source": "huggingface", "repository": REPOSITORY, "file": MODEL, "quantization": "gguf"},
-        "engine": {"name": "llama_cpp", "port": port, "contextLength": 512, "maxConcurrentRequests": 2, **engine},
+        "engine": {**(engine or llama), "port": port},
         "compute": serving.COMPUTE,
         "resources": {"cpu": "100m", "memory": "512Mi"},
         "storage": {"size": "1Gi"},
-        "network": {"apiKeySecret": "words_key"},
+        "network": {} if engine else {"apiKeySecret": "words_key"},
         "healthCheck": {"periodSeconds": 1},
     }
     return json.dumps({"apiVersion": "smarter.sh/v1", "kind": "LLMHost", "metadata": {"name": name}, "spec": spec})
@@ -108,6 +109,12 @@ class World:
         except AssertionError as failure:
             raise AssertionError(f"{failure}: {self.status(name)}") from None
         return found
+
+    def until_message(self, name: str, part: str) -> None:
+        try:
+            self.until(lambda: part in self.status(name).get("message", ""), part)
+        except AssertionError as failure:
+            raise AssertionError(f"{failure}: {self.status(name)}") from None
 
 
 def execute(state: Path, *command: str, **extra: str) -> None:
@@ -221,6 +228,13 @@ def test_from_a_manifest_to_tokens_and_to_nothing(world: World, record_property:
         assert all(word.strip().isalpha() for word in words)
         record_property(PROPERTY, first)
 
+    # A second host cannot have the same port, and an engine that is not on the machine cannot run.
+    world.apply(manifest("rival", port))
+    world.apply(manifest("stranger", processes.free_port(), {"name": "custom", "image": "vllm/vllm-openai:v0.33.0"}))
+    world.until_message("rival", "1 with the port of the server taken")
+    world.until_message("stranger", "the program vllm is not on this machine")
+    assert world.client.delete("/api/v1/llmhosts/stranger").status_code in {200, 202, 204}
+
     # What the pod says is what runs, and no secret is in it.
     weights, pods = set(world.state.glob("node/claims/*")), set(world.state.glob("node/pods/*"))
     (pid,) = servers_of(world.state, port)
@@ -230,6 +244,8 @@ def test_from_a_manifest_to_tokens_and_to_nothing(world: World, record_property:
     logs = world.host("words", "/logs?tailLines=200")["logs"]
     assert "slot" in logs
     assert KEY not in logs + " ".join(argv)
+
+    assert world.client.delete("/api/v1/llmhosts/rival").status_code in {200, 202, 204}
 
     # The request of before the end is answered: the server hears of it when its time to drain is over.
     assert world.client.post("/api/v1/llmhosts/words/undeploy").status_code in {200, 202}
