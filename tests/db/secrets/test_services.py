@@ -193,7 +193,7 @@ class TestGenerated:
 
         assert first.pk == second.pk
         assert value_of(acme, "key") == value
-        assert len(value) == 43
+        assert len(value) == 64
         assert services.is_token_like(SecretStr(value))
 
     @pytest.mark.parametrize("made_for", [None, uuid4()])
