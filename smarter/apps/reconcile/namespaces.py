@@ -63,7 +63,12 @@ def repair(port: Cluster, cluster: ClusterRow, account_ids: Iterable[int], envir
     known = list(rows.select_related("account"))
     if not known:
         return
-    live = _walls(port)
+    try:
+        live = _walls(port)
+    except PermanentError as error:
+        # What may not be listed cannot be repaired; what runs behind the walls is looked at all the same.
+        log.warning("walls_not_seen", reason=error.reason, message=error.message)
+        return
     for row in known:
         fact = AccountFact(row.account.number, str(row.account.uid))
         desired = bootstrap(fact, environment)

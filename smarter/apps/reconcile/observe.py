@@ -6,10 +6,9 @@ Tasks call it for clusters that are due.
 
 import gc
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache
 from uuid import UUID
@@ -26,6 +25,7 @@ from smarter.apps.reconcile.answers import checks_of, with_answer
 from smarter.apps.reconcile.happenings import happenings, has_last_words
 from smarter.apps.reconcile.models import AnswerCheck
 from smarter.apps.reconcile.outcome import digest, fingerprint, of_restored, phase_event, priced, state_columns
+from smarter.apps.reconcile.sight import Seen, look
 from smarter.apps.reconcile.spent_pods import remove_spent
 from smarter.apps.reconcile.states import Finding, wake_deployed, wake_failed, write_findings
 from smarter.apps.reconcile.tails import Budget, tails
@@ -42,7 +42,6 @@ from smarter.core.errors import PermanentError, TemporaryError
 from smarter.core.facts import Facts
 from smarter.core.kind import Placement
 from smarter.core.masking import mask_observation
-from smarter.core.objects import MANAGED_SELECTOR, POD, KubernetesObject, ObjectKind, owner_uid_of
 from smarter.kinds import KINDS
 
 log = structlog.get_logger(__name__)
@@ -50,14 +49,6 @@ log = structlog.get_logger(__name__)
 INFO_AFTER = timedelta(seconds=60)
 """Features and nodes change rarely; reading them costs three requests."""
 UNCONFIRMED_AFTER = timedelta(minutes=15)
-
-
-@dataclass(slots=True)
-class Seen:
-    """Live objects of one resource."""
-
-    owned: list[KubernetesObject] = field(default_factory=list)
-    pods: list[KubernetesObject] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +108,14 @@ def _pass(row: ClusterRow, held: Watch, now: datetime) -> tuple[bool, datetime |
         info_at = now
     port = clusters.client_for(row)
     try:
-        seen = _seen(port, clusters.features_of(row))
+        sight = look(port, clusters.features_of(row))
     except PermanentError as error:
         if error.reason != "KindMissing":
             raise
         # A feature has gone since the features were read.
         _learn(row)
-        seen = _seen(port, clusters.features_of(row))
+        sight = look(port, clusters.features_of(row))
+    seen = sight.by_owner
     states = _states(row)
     leftovers.look_after(port, row, {owner: found.owned for owner, found in seen.items()}, states)
     namespaces.repair(port, row, {state.resource.account_id for state in states}, clusters.environment_for(row))
@@ -139,6 +131,10 @@ def _pass(row: ClusterRow, held: Watch, now: datetime) -> tuple[bool, datetime |
         facts = _facts_of(state, row, computes)
         try:
             _record_usage(state, row, found, opened, facts)
+            if sight.hides(state):
+                # The reconciler says which kind may not be listed; it is asked again in its own time.
+                findings += [Finding(state, {}, drifted=True)] if state.next_check_at is None else []
+                continue
             finding = _finding(state, found, facts, eyes)
         except (ValueError, KeyError):
             # A row that this release cannot read is the reconciler's to report; the others go on.
@@ -161,23 +157,6 @@ def _learn(row: ClusterRow) -> None:
     clusters.refresh(row)
     if clusters.features_of(row) != before:
         wake_deployed(row.pk)
-
-
-def _seen(port: Cluster, features: frozenset[str]) -> dict[str, Seen]:
-    """Live objects by the uid of the resource that owns them."""
-    seen: dict[str, Seen] = defaultdict(Seen)
-    for kind in _object_kinds(features):
-        for body in port.list(kind, label_selector=MANAGED_SELECTOR):
-            owner = owner_uid_of(body)
-            if owner:
-                target = seen[owner]
-                (target.pods if kind == POD else target.owned).append(body)
-    return seen
-
-
-def _object_kinds(features: frozenset[str]) -> Iterable[ObjectKind]:
-    kinds = {kind: None for entry in KINDS.values() if entry.deployable for kind in entry.object_kinds}
-    return [kind for kind in (*kinds, POD) if kind.feature is None or kind.feature in features]
 
 
 def _states(row: ClusterRow) -> list[ResourceState]:

@@ -14,7 +14,7 @@ from smarter.apps.resources.models import AuditEvent, Event, Resource
 from smarter.cluster.simulated import Fault, SimulatedCluster, open_simulated
 from smarter.core import naming
 from smarter.core.errors import Refused
-from smarter.core.objects import DEPLOYMENT, KubernetesObject, ref_of
+from smarter.core.objects import DEPLOYMENT, OWNER_UID_LABEL, POD, KubernetesObject, ref_of
 from tests.db.reconcile.test_rollout import condition
 from tests.db.reconcile.world import HOST, LLM_HOST, World
 
@@ -238,3 +238,25 @@ def test_a_namespace_that_is_full_of_others_things_is_left_alone(world: World) -
     rounds(world)
     assert not world.exists()
     assert world.sim.get(ref_of(kept)) is not None
+
+
+def test_a_kind_that_may_not_be_listed_hides_only_what_has_one(world: World) -> None:
+    world.apply(TEXT)
+    world.settle()
+    closed = HOST.format(name="b").replace("ingress: true", "ingress: false")
+    world.apply(closed)
+    world.settle("b")
+    world.sim.inject(Fault(verb="list", kind="Ingress", status=403, times=5000, message="may not list ingresses"))
+    rounds(world, 4)
+    world.cluster.refresh_from_db()
+    assert world.cluster.reachable is True
+    assert world.host().state.phase == "active"
+    assert "may not list ingresses" in world.status()["message"]
+    pods = world.sim.list(POD, label_selector=f"{OWNER_UID_LABEL}={world.host('b').uid}")
+    world.sim.delete(ref_of(pods[0]))
+    before = world.host("b").state.seen_digest
+    rounds(world, 3)
+    assert world.host("b").state.seen_digest != before, "the other one is looked at"
+    world.sim.clear_faults()
+    rounds(world, 6)
+    assert world.status()["message"] == ""
