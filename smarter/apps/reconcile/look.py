@@ -15,6 +15,7 @@ from smarter.apps.reconcile.outcome import digest, fingerprint, of_restored, pha
 from smarter.apps.reconcile.tails import Budget, tails
 from smarter.apps.reconcile.work import Live, objects_left
 from smarter.apps.resources.models import ResourceState
+from smarter.apps.resources.revision import is_restored
 from smarter.core.conditions import Condition
 from smarter.core.errors import PermanentError, TemporaryError
 from smarter.core.kind import Observation
@@ -70,7 +71,9 @@ def observed(found: Gathered, live: Live, steps: Plan, now: datetime) -> Look:
     observation = of_restored(observation, found.kind, resource)
     observation = with_answer(observation, found.kind, checks_of([resource.pk]).get(resource.pk))
     observation = mask_observation(observation, [fact.value for fact in found.facts.secrets.values()])
-    observation = remarked(observation, (*found.kind.admit(found.manifest, None), *found.problems))
+    if not is_restored(resource):
+        # The warnings are about the manifest as it is declared, whatever runs in its place.
+        observation = remarked(observation, (*found.kind.admit(found.manifest, None), *found.problems))
     leaving = [body for body in live.owned if body["metadata"].get("deletionTimestamp")]
     again = _patience(_since(leaving), now) if leaving else None
     return Look(observation, columns=columns, again_seconds=again)

@@ -165,3 +165,14 @@ def test_a_revision_that_never_was_ready_is_not_called_good(world: World) -> Non
     until(world, lambda: is_back(world))
     assert image_of(deployment(world)) == "vllm/vllm-openai:v0.33.0"
     assert world.host().state.restored["from"] == 1
+
+
+def test_warnings_are_those_of_the_declared_manifest(world: World) -> None:
+    """What runs in its place has none; the one that its owner reads and would mend has."""
+    world.apply(SHARED)
+    world.settle()
+    world.apply(with_image(SHARED, f"{BAD}\n    env: {{DEBUG: '1'}}"))
+    until(world, lambda: is_back(world))
+    for _ in range(3):
+        world.round()
+    assert "spec.engine.env.DEBUG" in {entry["path"] for entry in world.status()["warnings"]}
