@@ -27,17 +27,21 @@ def arrange(state_dir: Path, *, wanted: bool) -> llama_server.Found | None:
 
 
 def prepare(state_dir: Path, current: State) -> None:
-    """The model and the ports. Ports that are known are kept, for as long as the programs run that have them."""
+    """The model and the ports. A port is kept unless another program has taken it while ours did not run."""
     folder = models_folder(state_dir)
     folder.mkdir(mode=0o700, exist_ok=True)
     if not (folder / MODEL_FILE).exists():
         random_model.write_model(folder / MODEL_FILE)
-    models = current.programs.get("models")
-    if not current.models_port or not (models and processes.alive(models.process)):
+    if not _runs(current, "models"):
         current.models_port = processes.free_port(current.models_port)
-    if not current.engine_port:
-        current.engine_port = processes.free_port(FIRST_ENGINE_PORT)
+    if not _runs(current, "node"):
+        current.engine_port = processes.free_port(current.engine_port or FIRST_ENGINE_PORT)
     state.save(state_dir, current)
+
+
+def _runs(current: State, name: str) -> bool:
+    program = current.programs.get(name)
+    return program is not None and processes.alive(program.process)
 
 
 def models_folder(state_dir: Path) -> Path:

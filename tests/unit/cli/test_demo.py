@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from smarter.cli import demo
-from smarter.cli.embedded import llama_server, serving, state
+from smarter.cli.embedded import llama_server, processes, serving, state
 from smarter.cli.embedded.launch import Stack
 from smarter.cli.quickstart import Login, Shown, _cluster_line, screen
 from smarter.core.errors import PermanentError
@@ -54,12 +54,16 @@ def test_the_manifest_is_private_and_the_same_again(tmp_path: Path) -> None:
     assert host["spec"]["model"]["repository"] == "http://127.0.0.1:4001/random-words.gguf"
 
 
-def test_ports_that_are_known_are_kept(tmp_path: Path) -> None:
+def test_ports_are_kept_unless_somebody_else_has_taken_them(tmp_path: Path) -> None:
     current = state.State()
     serving.prepare(tmp_path, current)
     again = state.load(tmp_path)
     serving.prepare(tmp_path, again)
     assert (again.models_port, again.engine_port) == (current.models_port, current.engine_port)
+    with processes.listen(current.engine_port, fixed=True):
+        serving.prepare(tmp_path, again)
+    assert again.engine_port != current.engine_port
+    assert again.models_port == current.models_port
     assert (tmp_path / "models" / serving.MODEL_FILE).read_bytes()[:4] == b"GGUF"
 
 
