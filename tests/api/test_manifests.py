@@ -5,9 +5,10 @@ import json
 import pytest
 import yaml
 
+from smarter.apps.accounts.services import SCOPES, ensure_platform
 from smarter.apps.clusters.models import Cluster
 from smarter.apps.resources.models import Resource, ResourceState
-from tests.api.conftest import Caller, Problem
+from tests.api.conftest import Caller, Problem, caller
 from tests.db.resources.toys import gadget, secret
 
 pytestmark = pytest.mark.django_db
@@ -115,3 +116,22 @@ def test_what_is_in_a_name_is_not_run(ann: Caller) -> None:
     assert response["Content-Type"] == "application/json"
     assert response["X-Content-Type-Options"] == "nosniff"
     assert json.loads(response.content)["metadata"]["description"] == hostile
+
+
+def test_force_is_for_platform_administrators_and_says_what_may_remain(
+    ann: Caller, cluster: Cluster, problem: Problem
+) -> None:
+    """C59."""
+    ann.apply(gadget(), query="?deploy=true")
+    remains = {"Deployment smarter-1/gadget-lamp": "u1/1"}
+    ResourceState.objects.update(touched=True, fingerprint=remains)
+    assert problem(ann.delete("/gadgets/lamp?force=true"))["status"] == 403
+    assert problem(ann.delete("/gadgets/lamp?force=maybe"))["status"] == 400
+    platform, admin = ensure_platform()
+    operator = caller(platform, admin, scopes=SCOPES)
+    there = {"X-Smarter-Account": ann.account.number}
+    assert problem(operator.delete("/gadgets/lamp2?force=true", **there))["status"] == 404
+    gone = operator.delete("/gadgets/lamp?force=true", **there)
+    assert (gone.status_code, gone.json()["state"], gone.json()["remains"]) == (200, "deleted", list(remains))
+    assert cluster.name in gone.json()["message"]
+    assert problem(ann.get("/gadgets/lamp"))["status"] == 404
