@@ -169,7 +169,7 @@ def test_the_plan_is_the_difference_to_the_cluster(ann: Caller, row: Resource, f
     assert [(one["action"], one["kind"], one["reason"]) for one in changes] == [("create", "Deployment", "missing")]
     rendered = ann.get("/gadgets/lamp/objects").json()["rendered"][0]
     fake.objects = [stamped(rendered, 1)]
-    assert ann.get("/gadgets/lamp/plan").json() == {"changes": [], "unchanged": 1, "keptVolumes": []}
+    assert ann.get("/gadgets/lamp/plan").json() == {"changes": [], "held": [], "unchanged": 1, "keptVolumes": []}
     fake.objects[0]["spec"]["replicas"] = 9
     assert ann.get("/gadgets/lamp/plan").json()["changes"][0]["reason"] == "drifted at spec.replicas"
     ann.post("/gadgets/lamp/undeploy")

@@ -1,6 +1,6 @@
 """What the services answer, as the JSON that clients see."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -15,7 +15,7 @@ from smarter.apps.resources.models import Event
 from smarter.apps.resources.plans import DocumentPlan, Price
 from smarter.apps.resources.results import ApplyResult, Outcome
 from smarter.core.objects import ObjectRef
-from smarter.core.plan import Plan
+from smarter.core.plan import Change, Plan
 from smarter.core.problems import Problem
 
 
@@ -142,9 +142,14 @@ def reference(ref: ObjectRef) -> dict[str, Any]:
 
 
 def cluster_plan(plan: Plan) -> dict[str, Any]:
-    changes = [{"action": one.action, **reference(one.ref), "reason": one.reason} for one in plan.changes]
+    """`held` are changes that wait for a Job, such as the one that brings the weights of replicas."""
+
+    def listed(changes: Iterable[Change]) -> list[dict[str, Any]]:
+        return [{"action": one.action, **reference(one.ref), "reason": one.reason} for one in changes]
+
     return {
-        "changes": changes,
+        "changes": listed(plan.changes),
+        "held": listed(plan.held),
         "unchanged": plan.unchanged,
         "keptVolumes": [reference(ref) for ref in plan.kept_volumes],
     }

@@ -161,7 +161,18 @@ OBJECTS = {
         )
     )
 }
-PLAN = {200: _answer(_object({"changes": _list(_CHANGE), "unchanged": _NUMBER, "keptVolumes": _list(_OBJECT_NAME)}))}
+PLAN = {
+    200: _answer(
+        _object(
+            {
+                "changes": _list(_CHANGE),
+                "held": _list(_CHANGE),
+                "unchanged": _NUMBER,
+                "keptVolumes": _list(_OBJECT_NAME),
+            }
+        )
+    )
+}
 KINDS = {200: _answer(_object({"items": _list(_KIND)}))}
 FREE_OBJECT = {200: _answer(_FREE)}
 EXAMPLE = {
