@@ -26,7 +26,14 @@ from smarter.apps.reconcile.outcome import (
     phase_event,
     state_columns,
 )
-from smarter.apps.reconcile.work import Live, carry_out, newest_generation, read_certificates, read_live
+from smarter.apps.reconcile.work import (
+    VOLUME_NOT_GROWN,
+    Live,
+    carry_out,
+    newest_generation,
+    read_certificates,
+    read_live,
+)
 from smarter.apps.resources import revision
 from smarter.apps.resources.events import write_events
 from smarter.apps.resources.models import Resource, ResourceState
@@ -75,11 +82,15 @@ def _look(held: Claim, state: ResourceState, now: datetime) -> Look:
         raise TemporaryError("a newer generation has been applied already", reason="Stale", delay_seconds=0)
     steps = _plan(held, state, found, live)
     _remember_launch(held, state, found)
+    refused: PermanentError | None = None
     if not steps.empty:
         renewed_at = _mark_touched(held, state)
-        _apply(found, steps, live, keeper(held, renewed_at))
+        refused = _apply(found, steps, live, keeper(held, renewed_at))
     _record_usage(found, live)
     look = observed(found, live, steps, now)
+    if refused is not None:
+        condition = Condition("Reconciled", "False", refused.reason, refused.message)
+        return replace(look, conditions=(condition,), again_seconds=PERMANENT_RETRY_SECONDS)
     if steps.empty and look.observation.failed and revision.may_restore(resource):
         return _restore(held, look, resource)
     return look
@@ -135,7 +146,8 @@ def _mark_touched(held: Claim, state: ResourceState) -> float:
     return renewed_at
 
 
-def _apply(found: Gathered, steps: Plan, live: Live, still_mine: Callable[[], bool]) -> None:
+def _apply(found: Gathered, steps: Plan, live: Live, still_mine: Callable[[], bool]) -> PermanentError | None:
+    """What the cluster refused, where all else was applied."""
     account = found.resource.account
     if any(change.action != "delete" for change in steps.changes):
         namespaces.ensure(found.port, found.cluster, account, found.facts.environment)
@@ -145,9 +157,12 @@ def _apply(found: Gathered, steps: Plan, live: Live, still_mine: Callable[[], bo
         if error.reason == "NamespaceMissing":
             namespaces.forget(found.cluster, account)
             raise TemporaryError(error.message, reason=error.reason, delay_seconds=0) from error
-        raise
+        if error.reason != VOLUME_NOT_GROWN:
+            raise
+        return error
     finally:
         watch.wake(found.cluster.pk)
+    return None
 
 
 def _record_usage(found: Gathered, live: Live) -> None:
@@ -167,7 +182,8 @@ def _save(held: Claim, state: ResourceState, look: Look, now: datetime) -> None:
     if look.gone:
         finish.finish_deletion(held, state.resource)
         return
-    conditions = (*look.conditions, Condition("Reconciled", "True", "Applied")) if look.judged else look.conditions
+    told = any(condition.type == "Reconciled" for condition in look.conditions)
+    conditions = look.conditions if told else (*look.conditions, Condition("Reconciled", "True", "Applied"))
     generation = state.resource.generation if look.judged else state.observed_generation
     columns = state_columns(state, look.observation, generation=generation, conditions=conditions, now=now)
     columns |= {"fail_count": 0, "last_error": ""} | look.columns

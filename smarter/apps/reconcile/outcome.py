@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from smarter.apps.reconcile.work import VOLUME_NOT_GROWN
 from smarter.apps.resources.events import event_for
 from smarter.apps.resources.models import Event, Resource, ResourceState
 from smarter.apps.resources.revision import is_restored, own_conditions
@@ -63,6 +64,9 @@ def state_columns(
     """Columns of ResourceState for an observation of `generation`. What an older generation was found to be is never
     reported as Ready."""
     current = state.resource.generation == generation
+    refused = next((one for one in conditions if one.reason == VOLUME_NOT_GROWN), None)
+    if refused:
+        observation = replace(observation, ready=False, message=observation.message or refused.message)
     ready = observation.ready and current
     reason = "Ready" if ready else "NotReady" if current else "NewerGeneration"
     stored = [Condition("Ready", truth(ready), reason, observation.message)]

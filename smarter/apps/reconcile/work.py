@@ -24,6 +24,9 @@ from smarter.core.objects import (
 )
 from smarter.core.plan import Change, Plan
 
+VOLUME_NOT_GROWN = "VolumeNotGrown"
+"""A refusal after which everything else has been applied, so that it can be observed."""
+
 
 @dataclass(slots=True)
 class Live:
@@ -96,7 +99,7 @@ def _explained(change: Change, error: PermanentError) -> PermanentError:
         f"The volume cannot be changed: {error.message.rstrip('.')}. Where its storage class does not let it grow, go "
         "back to the old size, or undeploy it with retain: false and deploy it again, which brings the weights anew."
     )
-    return PermanentError(words, reason="VolumeNotGrown")
+    return PermanentError(words, reason=VOLUME_NOT_GROWN)
 
 
 def _carry_out_one(port: Cluster, change: Change, live: Live) -> None:

@@ -261,6 +261,9 @@ def test_a_volume_that_cannot_grow_says_so_and_holds_up_nothing_else(world: Worl
     assert found is not None
     assert (found["status"], found["reason"]) == ("False", "VolumeNotGrown")
     assert "old size" in found["message"]
+    assert "old size" in world.status()["message"]
+    state = world.host().state
+    assert (state.ready, state.phase, state.observed_generation) == (False, "active", 2), "the new pods are observed"
     world.sim.clear_faults()
     world.settle()
     assert world.host().state.ready
