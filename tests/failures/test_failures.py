@@ -3,6 +3,7 @@ state, for the right reason, in words that say why and what to do."""
 
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,20 @@ from tests.failures import places
 from tests.failures.places import Place, Ward
 from tests.failures.table import FAILURES, Failure
 
+AT_ONCE = 10
+
 
 def _simulated(folder: Path) -> Place:
     cluster = open_simulated(folder / "cluster.sqlite")
-    # Shorter than any state of a pod lasts, so that none is stepped over.
-    return Place(cluster, lambda: cluster.pass_time(0.25), cluster.now)
+    begun = cluster.now()
+
+    def pause() -> None:
+        """At first shorter than any state of a pod lasts, so that none is stepped over; what is left after that are
+        restarts with ever longer pauses."""
+        early = cluster.now() - begun < timedelta(seconds=20)
+        cluster.pass_time(0.25 if early else 4.0)
+
+    return Place(cluster, pause, cluster.now)
 
 
 def _real(plane: ControlPlane) -> Place:
@@ -31,20 +41,28 @@ def _real(plane: ControlPlane) -> Place:
     return Place(cluster, lambda: time.sleep(0.3), end_by_force=end_by_force)
 
 
-def _wards(place: Place, request: pytest.FixtureRequest, test: str) -> dict[str, Ward]:
-    """Of the failures whose tests are to run, all at once."""
+def _chosen(request: pytest.FixtureRequest, test: str) -> list[Failure]:
+    """Those whose tests are to run."""
+    ids = {item.callspec.id for item in request.session.items if getattr(item, "originalname", "") == test}
+    return [failure for failure in FAILURES if failure.id in ids]
+
+
+def _wards(place: Place, failures: list[Failure]) -> dict[str, Ward]:
     places.prepare(place)
-    chosen = {item.callspec.id for item in request.session.items if getattr(item, "originalname", "") == test}
-    wards = [places.admit(place, failure) for failure in FAILURES if failure.id in chosen]
+    wards = [places.admit(place, failure) for failure in failures]
     places.follow(place, wards)
     return {ward.failure.id: ward for ward in wards}
 
 
 @pytest.fixture(scope="module")
-def simulated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Ward]]:
-    place = _simulated(tmp_path_factory.mktemp("simulated"))
-    yield _wards(place, request, "test_failure_simulated")
-    place.cluster.close()
+def simulated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ward]:
+    """On several clusters: the work of a simulated one grows faster than the number of its hosts."""
+    failures, found = _chosen(request, "test_failure_simulated"), {}
+    for start in range(0, len(failures), AT_ONCE):
+        place = _simulated(tmp_path_factory.mktemp("simulated"))
+        found |= _wards(place, failures[start : start + AT_ONCE])
+        place.cluster.close()
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +71,7 @@ def real(request: pytest.FixtureRequest, control_plane: ControlPlane) -> Iterato
         pytest.skip("the cluster of SMARTER_TEST_KUBECONFIG was not made by scripts/control_plane")
     place = _real(control_plane)
     try:
-        yield _wards(place, request, "test_failure_real")
+        yield _wards(place, _chosen(request, "test_failure_real"))
     finally:
         places.clean(place)
         place.cluster.close()
