@@ -117,6 +117,8 @@ class HostileServer:
                 return
 
     def close(self) -> None:
+        """A thread that waits in `accept` keeps a socket open that is only closed, and would take one more caller."""
+        self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
 
