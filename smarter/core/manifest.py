@@ -8,7 +8,8 @@ import difflib
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,14 +29,14 @@ _DOCUMENT_MARK = re.compile(r"^---(?:[ \t].*)?$", re.MULTILINE)
 @dataclass(frozen=True, slots=True)
 class ParsedManifest:
     """One valid manifest. `metadata` and `spec` are as sent (JSON values, nothing filled in); `text` is its part of the
-    body with comments."""
+    body with comments, None where another document shares that part."""
 
     kind: Kind
     model: BaseModel
     document: Document
     metadata: dict[str, Any]
     spec: dict[str, Any]
-    text: str
+    text: str | None
 
     @property
     def name(self) -> str:
@@ -77,10 +78,10 @@ def read_manifests(body: bytes, kinds: Kinds) -> tuple[list[ParsedManifest], lis
     """The valid manifests and every fault, in the order of the text. Whoever stores anything does so only when there
     are no problems of level error."""
     documents, problems = load_documents(body)
-    chunks = _chunks(body)
+    texts = _texts(body, documents)
     manifests: list[ParsedManifest] = []
     for document in documents:
-        manifest, faults = _read(document, kinds, chunks)
+        manifest, faults = _read(document, kinds, texts[document.index])
         problems.extend(faults)
         if manifest is not None:
             manifests.append(manifest)
@@ -89,9 +90,7 @@ def read_manifests(body: bytes, kinds: Kinds) -> tuple[list[ParsedManifest], lis
     return manifests, problems
 
 
-def _read(
-    document: Document, kinds: Kinds, chunks: list[tuple[int, str]]
-) -> tuple[ParsedManifest | None, list[Problem]]:
+def _read(document: Document, kinds: Kinds, text: str | None) -> tuple[ParsedManifest | None, list[Problem]]:
     kind, problems = _kind_of(document, kinds)
     if kind is None:
         return None, problems
@@ -108,7 +107,7 @@ def _read(
     if model is None or problems or not document.sound:
         return None, problems
     spec = data.get("spec") or {}
-    return ParsedManifest(kind, model, document, data["metadata"], spec, _text_of(document, chunks)), []
+    return ParsedManifest(kind, model, document, data["metadata"], spec, text), []
 
 
 def _kind_of(document: Document, kinds: Kinds) -> tuple[Kind | None, list[Problem]]:
@@ -160,10 +159,18 @@ def _chunks(body: bytes) -> list[tuple[int, str]]:
     return chunks
 
 
-def _text_of(document: Document, chunks: list[tuple[int, str]]) -> str:
-    line, _ = document.locate(())
-    text = ""
-    for first_line, chunk in chunks:
-        if first_line <= line:
-            text = chunk
-    return text.lstrip("\n").rstrip() + "\n"
+def _texts(body: bytes, documents: Sequence[Document]) -> dict[int, str | None]:
+    """The part of the body that each document stands in. None where another one stands in it too, as in a stream of
+    JSON: the text of one must never be kept with the other, which may be a secret."""
+    chunks = _chunks(body)
+    places = {document.index: _chunk_at(document.locate(())[0], chunks) for document in documents}
+    shared = Counter(places.values())
+    texts: dict[int, str | None] = {}
+    for index, place in places.items():
+        text = chunks[place][1].lstrip("\n").rstrip()
+        texts[index] = f"{text}\n" if text and shared[place] == 1 else None
+    return texts
+
+
+def _chunk_at(line: int, chunks: Sequence[tuple[int, str]]) -> int:
+    return max(at for at, (first_line, _) in enumerate(chunks) if at == 0 or first_line <= line)

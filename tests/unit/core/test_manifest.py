@@ -1,5 +1,7 @@
 """Bytes to manifests: the envelope, places of faults, and the text that is kept."""
 
+import json
+
 import pytest
 from pydantic import BaseModel
 
@@ -64,6 +66,24 @@ def test_all_faults_of_all_documents_come_with_their_places() -> None:
         (1, "metadata.name", "name", 10),
         (1, "spec.size", "type", 12),
     }
+
+
+def as_json(name: str) -> str:
+    return json.dumps({"apiVersion": "smarter.sh/v1", "kind": "Thing", "metadata": {"name": name}, "spec": {}})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{as_json('a')}\n{as_json('b')}",
+        f"--- {as_json('a')}\n--- {as_json('b')}",
+    ],
+)
+def test_documents_that_share_a_part_of_the_body_keep_no_text(text: str) -> None:
+    """The one could be a secret, and the text of the other is shown."""
+    manifests, problems = read(text)
+    assert problems == []
+    assert [(one.name, one.text) for one in manifests] == [("a", None), ("b", None)]
 
 
 @pytest.mark.parametrize(
