@@ -8,6 +8,7 @@ before it is looked up in the engine's tables. The kinds' rules call this for us
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from smarter.core.engine import Engine
 from smarter.core.problems import Problem, warning
@@ -54,6 +55,26 @@ DENIED_ENV = frozenset(
 )
 
 
+# What servers built on PyTorch, and the libraries below them, read.
+PYTORCH_ENV_PREFIXES = (
+    "FLASHINFER_",
+    "HF_HUB_",
+    "HIP_",
+    "HSA_",
+    "MKL_",
+    "NCCL_",
+    "OMP_",
+    "PYTORCH_",
+    "ROCM_",
+    "SAFETENSORS_",
+    "TOKENIZERS_",
+    "TORCH",
+    "TRANSFORMERS_",
+    "TRITON_",
+    "TZ",
+)
+
+
 def literal(text: str) -> str:
     """Text that Kubernetes hands over as it is: `$(NAME)` in an argument or variable is otherwise replaced by the value
     of another variable of the container, which may be a secret. A doubled dollar sign stands for one."""
@@ -85,6 +106,16 @@ def _short_flag(name: str, engine: Engine) -> str:
         longer = sorted(alias for alias in engine.arg_aliases if alias.startswith(name) and alias[1] != "-")
         return engine.arg_aliases[longer[0]] if longer else name
     return name
+
+
+def flags_of(spec: Any, engine: Engine) -> set[str | None]:
+    """The long spellings of the flags in `engine.args`; None among them where values stand for themselves."""
+    return {canonical_flag(argument, engine) for argument in spec.engine.args or ()}
+
+
+def env_twin(flag: str) -> str:
+    """The variable without a prefix that servers of the clap family take in place of a long flag."""
+    return flag.removeprefix("--").upper().replace("-", "_")
 
 
 def argument_problems(arguments: Sequence[str], engine: Engine, path: str) -> list[Problem]:

@@ -7,7 +7,7 @@ environment; the last of two equal flags wins.
 import re
 from typing import Any
 
-from smarter.core.arguments import canonical_flag
+from smarter.core.arguments import flags_of
 from smarter.core.engine import Engine, Launch, Probe, Termination, User
 from smarter.core.formats import no_dtype_problems, quantization_problems
 from smarter.core.images import images_of
@@ -39,7 +39,7 @@ def launch(spec: Any, weights: Weights, served_name: str) -> Launch:
 
 def _batch(spec: Any) -> list[str]:
     """An input longer than the batch is answered with an error, so the batch holds the whole context."""
-    given = {canonical_flag(argument, ENGINE) for argument in spec.engine.args or ()}
+    given = flags_of(spec, ENGINE)
     size = str(spec.engine.contextLength or _EMBEDDING_BATCH)
     flags = (("-b", "--batch-size"), ("-ub", "--ubatch-size"))
     return [part for short, long in flags if long not in given for part in (short, size)]

@@ -7,7 +7,7 @@ the loopback address unless told otherwise, and takes its API key as an argument
 import json
 from typing import Any
 
-from smarter.core.arguments import canonical_flag
+from smarter.core.arguments import PYTORCH_ENV_PREFIXES, flags_of
 from smarter.core.engine import Engine, Launch, Probe, SecretFile, Termination, User
 from smarter.core.formats import dtype_argument, dtype_problems, folder_problems, quantization_problems
 from smarter.core.images import images_of
@@ -102,7 +102,7 @@ def _file_problems(spec: Any) -> list[Problem]:
 
 def _spreads_otherwise(spec: Any) -> bool:
     other = {"--pp-size", "--dp-size", "--pipeline-parallel-size", "--data-parallel-size"}
-    return any(canonical_flag(argument, ENGINE) in other for argument in spec.engine.args or ())
+    return not other.isdisjoint(flags_of(spec, ENGINE))
 
 
 def _name_problems(spec: Any) -> list[Problem]:
@@ -113,7 +113,7 @@ def _name_problems(spec: Any) -> list[Problem]:
 
 
 def _tool_problems(spec: Any) -> list[Problem]:
-    given = {canonical_flag(argument, ENGINE) for argument in spec.engine.args or ()}
+    given = flags_of(spec, ENGINE)
     if not spec.model.capabilities.functionCalling or "--tool-call-parser" in given:
         return []
     words = "Without --tool-call-parser in the arguments of the engine, sglang does not read tool calls."
@@ -213,25 +213,7 @@ ENGINE = Engine(
     abbreviates=True,
     # Flags of their own right, or beginnings of them that mean them.
     free_args=frozenset({"--log-requests", "--export-metrics-to-file"}),
-    env_prefixes=(
-        "SGLANG_",
-        "SGL_",
-        "FLASHINFER_",
-        "HF_HUB_",
-        "HIP_",
-        "HSA_",
-        "MKL_",
-        "NCCL_",
-        "OMP_",
-        "PYTORCH_",
-        "ROCM_",
-        "SAFETENSORS_",
-        "TOKENIZERS_",
-        "TORCH",
-        "TRANSFORMERS_",
-        "TRITON_",
-        "TZ",
-    ),
+    env_prefixes=("SGLANG_", "SGL_", *PYTORCH_ENV_PREFIXES),
     reserved_env=frozenset(
         {
             "HF_HUB_OFFLINE",

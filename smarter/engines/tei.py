@@ -6,6 +6,7 @@ by its name in capitals.
 
 from typing import Any
 
+from smarter.core.arguments import env_twin
 from smarter.core.engine import Engine, Launch, Probe, Termination, User
 from smarter.core.formats import dtype_argument, dtype_problems, folder_problems, quantization_problems
 from smarter.core.images import images_of
@@ -114,10 +115,6 @@ _RESERVED = frozenset(
 )
 
 
-def _twin(flag: str) -> str:
-    return flag.removeprefix("--").upper().replace("-", "_")
-
-
 ENGINE = Engine(
     name="tei",
     images=images_of("tei"),
@@ -163,6 +160,6 @@ ENGINE = Engine(
         "DISABLE_SPANS",
         "CORS_ALLOW_ORIGIN",
     ),
-    managed_env={_twin(flag): field for flag, field in _MANAGED.items()},
-    reserved_env=frozenset({*(_twin(flag) for flag in _RESERVED), "HF_HOME"}),
+    managed_env={env_twin(flag): field for flag, field in _MANAGED.items()},
+    reserved_env=frozenset({*(env_twin(flag) for flag in _RESERVED), "HF_HOME"}),
 )

@@ -7,7 +7,7 @@ by its name in capitals.
 import re
 from typing import Any
 
-from smarter.core.arguments import canonical_flag
+from smarter.core.arguments import env_twin, flags_of
 from smarter.core.engine import Engine, Launch, Probe, Termination, User
 from smarter.core.formats import DTYPES, dtype_argument, dtype_problems, folder_problems, quantization_problems
 from smarter.core.images import images_of
@@ -50,13 +50,9 @@ def launch(spec: Any, weights: Weights, served_name: str) -> Launch:
 
 def _prefill(spec: Any, longest: int) -> list[str]:
     """The longest input must fit the budget of one pass, or the server refuses to start."""
-    if "--max-batch-prefill-tokens" in _given(spec) or "MAX_BATCH_PREFILL_TOKENS" in (spec.engine.env or {}):
+    if "--max-batch-prefill-tokens" in flags_of(spec, ENGINE) or "MAX_BATCH_PREFILL_TOKENS" in (spec.engine.env or {}):
         return []
     return ["--max-batch-prefill-tokens", str(max(longest, _LEAST_PREFILL))]
-
-
-def _given(spec: Any) -> set[str | None]:
-    return {canonical_flag(argument, ENGINE) for argument in spec.engine.args or ()}
 
 
 def termination(_spec: Any) -> Termination:
@@ -123,6 +119,7 @@ _MANAGED = {
     "--cuda-memory-fraction": "spec.engine.gpuMemoryUtilization",
     "--trust-remote-code": "spec.engine.trustRemoteCode",
 }
+_TWINNED = {**_MANAGED, "--max-input-length": "spec.engine.contextLength"}
 _RESERVED = frozenset(
     {
         "--api-key",
@@ -141,10 +138,6 @@ _RESERVED = frozenset(
         "--weights-cache-override",
     }
 )
-
-
-def _twin(flag: str) -> str:
-    return flag.removeprefix("--").upper().replace("-", "_")
 
 
 ENGINE = Engine(
@@ -219,11 +212,9 @@ ENGINE = Engine(
         "PAYLOAD_LIMIT",
         "ENABLE_PREFILL_LOGPROBS",
     ),
-    managed_env={
-        _twin(flag): field for flag, field in (*_MANAGED.items(), ("--max-input-length", "spec.engine.contextLength"))
-    },
+    managed_env={env_twin(flag): field for flag, field in _TWINNED.items()},
     reserved_env=frozenset(
-        {*(_twin(flag) for flag in _RESERVED), "COMPUTE_TYPE", "HF_API_TOKEN", "HF_HOME", "HF_HUB_OFFLINE"}
+        {*(env_twin(flag) for flag in _RESERVED), "COMPUTE_TYPE", "HF_API_TOKEN", "HF_HOME", "HF_HUB_OFFLINE"}
     ),
     reserved_env_prefixes=("NGROK",),
 )

@@ -6,7 +6,7 @@ Facts are those of vLLM 0.33. Its parser abbreviates flags, takes `_` for `-`, a
 import re
 from typing import Any
 
-from smarter.core.arguments import canonical_flag
+from smarter.core.arguments import PYTORCH_ENV_PREFIXES, flags_of
 from smarter.core.engine import Engine, Launch, Probe, Termination, User
 from smarter.core.formats import dtype_argument, dtype_problems, folder_problems
 from smarter.core.images import images_of
@@ -83,13 +83,13 @@ def _format_problems(spec: Any) -> list[Problem]:
 
 def _spreads_otherwise(spec: Any) -> bool:
     other = {"--pipeline-parallel-size", "--data-parallel-size"}
-    return any(canonical_flag(argument, ENGINE) in other for argument in spec.engine.args or ())
+    return not other.isdisjoint(flags_of(spec, ENGINE))
 
 
 def _tool_problems(spec: Any) -> list[Problem]:
     if not spec.model.capabilities.functionCalling:
         return []
-    given = {canonical_flag(argument, ENGINE) for argument in spec.engine.args or ()}
+    given = flags_of(spec, ENGINE)
     missing = [flag for flag in ("--enable-auto-tool-choice", "--tool-call-parser") if flag not in given]
     if not missing:
         return []
@@ -204,26 +204,7 @@ ENGINE = Engine(
     abbreviates=True,
     attaches_values=True,
     free_args=frozenset({"--reasoning-parser", "--tokenizer"}),
-    env_prefixes=(
-        "VLLM_",
-        "FLASHINFER_",
-        "HF_HUB_",
-        "HIP_",
-        "HSA_",
-        "MKL_",
-        "NCCL_",
-        "OMP_",
-        "OTEL_",
-        "PYTORCH_",
-        "RAY_",
-        "ROCM_",
-        "SAFETENSORS_",
-        "TOKENIZERS_",
-        "TORCH",
-        "TRANSFORMERS_",
-        "TRITON_",
-        "TZ",
-    ),
+    env_prefixes=("VLLM_", "OTEL_", "RAY_", *PYTORCH_ENV_PREFIXES),
     reserved_env=frozenset(
         {
             "HF_HUB_OFFLINE",
