@@ -8,6 +8,7 @@ import re
 
 from smarter.core.problems import Problem
 
+_PART = re.compile(r".*-(\d{5})-of-\d{5}\.[A-Za-z0-9]+", re.ASCII)
 _WORD = re.compile(r"[^\s\"'`$;&|<>(){}\\*?!#\x00-\x1f\x7f]+")
 
 
@@ -28,3 +29,13 @@ def relative_path_problem(text: str, path: str, *, code: str = "unsafe_path") ->
     if text.startswith("~") or "%" in text or any(part in ("", ".", "..") for part in parts):
         return Problem(code, path, "This must be a path below the model's folder: not absolute, without '.' or '..'.")
     return None
+
+
+def file_problems(text: str, path: str) -> list[Problem]:
+    """For a weights file below a repository: a safe path, and of a file in parts the first one."""
+    found = [relative_path_problem(text, path)]
+    part = _PART.fullmatch(text)
+    if part and int(part[1]) != 1:
+        words = "Name the first part of a file that is split, which ends in -00001-of- and the number of parts."
+        found.append(Problem("shard", path, words))
+    return [problem for problem in found if problem]

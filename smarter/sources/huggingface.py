@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from smarter.core.facts import Environment
-from smarter.core.plain_words import relative_path_problem, word_problem
+from smarter.core.plain_words import file_problems, word_problem
 from smarter.core.problems import Problem
 from smarter.core.source import (
     MODELS_MOUNT,
@@ -18,7 +18,6 @@ from smarter.core.source import (
 )
 
 _REPOSITORY = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}", re.ASCII)
-_SHARD = re.compile(r".*-(\d{5})-of-\d{5}\.[A-Za-z0-9]+", re.ASCII)
 _DEFAULT_REVISION = "main"
 _DEFAULT_QUANTIZATION = "Q4_K_M"
 _HUB = Environment().hub_url
@@ -61,11 +60,7 @@ def check(spec: Any) -> list[Problem]:
         words = "A Hugging Face repository is written owner/name, for example Qwen/Qwen3-8B."
         problems.append(Problem("repository", "spec.model.repository", words))
     if model.file is not None:
-        problems.append(relative_path_problem(model.file, "spec.model.file"))
-        shard = _SHARD.fullmatch(model.file)
-        if shard and int(shard[1]) != 1:
-            words = "Name the first part of a file that is split, which ends in -00001-of- and the number of parts."
-            problems.append(Problem("shard", "spec.model.file", words))
+        problems += file_problems(model.file, "spec.model.file")
     if model.revision is not None:
         problems.append(word_problem(model.revision, "spec.model.revision"))
     return [problem for problem in problems if problem]

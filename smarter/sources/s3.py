@@ -9,14 +9,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from smarter.core.facts import Environment
-from smarter.core.plain_words import relative_path_problem
+from smarter.core.plain_words import file_problems, relative_path_problem
 from smarter.core.problems import Problem, warning
 from smarter.core.source import MODELS_MOUNT, Fetch, Layout, Source, Weights, trust_args, weights_key
 from smarter.core.web_address import public_host_fault
 
 _PATH = "spec.model.repository"
 _BUCKET = re.compile(r"(?!\d+\.\d+\.\d+\.\d+\Z)[a-z0-9](?:[a-z0-9-]|\.(?![.-])|-(?!\.)){1,61}[a-z0-9]", re.ASCII)
-_SHARD = re.compile(r".*-(\d{5})-of-\d{5}\.[A-Za-z0-9]+", re.ASCII)
 _REGION = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?", re.ASCII)
 _ENDPOINT = re.compile(r"https?://[A-Za-z0-9.:\[\]-]{1,253}/?", re.ASCII)
 _SCHEME = "s3://"
@@ -56,11 +55,7 @@ def check(spec: Any) -> list[Problem]:
     model = spec.model
     problems: list[Problem | None] = [_place_problem(model.repository)]
     if model.file is not None:
-        problems.append(relative_path_problem(model.file, "spec.model.file"))
-        shard = _SHARD.fullmatch(model.file)
-        if shard and int(shard[1]) != 1:
-            words = "Name the first part of a file that is split, which ends in -00001-of- and the number of parts."
-            problems.append(Problem("shard", "spec.model.file", words))
+        problems += file_problems(model.file, "spec.model.file")
     problems += _env_problems(_env(spec))
     account = spec.resources.serviceAccountName if spec.resources else None
     if model.tokenSecret is None and account is None:
