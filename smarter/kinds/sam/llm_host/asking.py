@@ -17,8 +17,7 @@ def question(manifest: SAMLLMHost, facts: Facts) -> Question | None:
         return None
     name = host.served_name
     if host.engine.model_name:
-        weights = host.source.weights(host.spec, facts.environment, host.engine.layout)
-        name = host.engine.model_name(weights, name)
+        name = host.engine.model_name(host.weights(facts.environment), name)
     return Question(
         service=host.identity(facts).name,
         port=_SERVICE_PORT,

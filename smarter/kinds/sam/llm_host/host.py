@@ -7,11 +7,11 @@ from typing import Any
 
 from smarter.core.defaults import filled
 from smarter.core.engine import Engine
-from smarter.core.facts import Facts
+from smarter.core.facts import Environment, Facts
 from smarter.core.naming import hostname
 from smarter.core.placement import GIB, Need
 from smarter.core.quantities import parse_bytes, parse_cpu_millis
-from smarter.core.source import Source
+from smarter.core.source import Source, Weights
 from smarter.engines import ENGINES
 from smarter.models.sam.llm_host import SAMLLMHost, SAMLLMHostSpec
 from smarter.render.identity import Identity, identity
@@ -67,6 +67,9 @@ class Host:
         if not self.asks_for_key:
             return None
         return block(self.spec.network).apiKeySecret or f"llmhost_{self.name}_api_key"
+
+    def weights(self, environment: Environment) -> Weights:
+        return self.source.weights(self.spec, environment, self.engine.layout)
 
     @property
     def own_claim(self) -> bool:

@@ -33,9 +33,10 @@ def render(manifest: SAMLLMHost, facts: Facts) -> list[KubernetesObject]:
     compute = chosen_compute(host, facts).compute
     if compute is None:
         raise PermanentError("No node type is large enough.", reason="NoCompute")
-    values = _secret_values(host, facts)
+    pod = _pod(host, identity, facts, compute)
+    values = _secret_values(host, facts, pod.launch)
     objects = [secret(identity, values)] if values else []
-    objects += [*volume, *_workload(host, identity, facts, compute), service(identity)]
+    objects += [*volume, *_workload(host, identity, facts, compute, pod), service(identity)]
     return objects + _public(host, identity, facts)
 
 
@@ -45,20 +46,11 @@ def _secret_names(host: Host) -> dict[str, str]:
     return {key: name for key, name in names.items() if name}
 
 
-def _secret_values(host: Host, facts: Facts) -> dict[str, SecretStr]:
+def _secret_values(host: Host, facts: Facts, launch: Launch) -> dict[str, SecretStr]:
     """With the files that the engine reads a value from."""
     values = {key: usable(facts, name) for key, name in _secret_names(host).items()}
-    files = _launch(host, _weights(host, facts)).secret_files
-    texts = {file.name: file.text(values[file.key].get_secret_value()) for file in files if file.key in values}
-    return values | {name: SecretStr(text) for name, text in texts.items()}
-
-
-def _weights(host: Host, facts: Facts) -> Weights:
-    return host.source.weights(host.spec, facts.environment, host.engine.layout)
-
-
-def _launch(host: Host, weights: Weights) -> Launch:
-    return host.engine.launch(host.spec, weights, host.served_name)
+    files = [file for file in launch.secret_files if file.key in values]
+    return values | {file.name: SecretStr(file.text(values[file.key].get_secret_value())) for file in files}
 
 
 def usable(facts: Facts, name: str) -> SecretStr:
@@ -76,9 +68,8 @@ def _claim(host: Host, identity: Identity, facts: Facts) -> KubernetesObject:
     return claim(identity, storage.accessMode, parse_bytes(storage.size), storage_class)
 
 
-def _workload(host: Host, identity: Identity, facts: Facts, compute: ComputeFact) -> list[KubernetesObject]:
+def _workload(host: Host, identity: Identity, facts: Facts, compute: ComputeFact, pod: Pod) -> list[KubernetesObject]:
     """The replicas. On a volume that many nodes share, a Job brings their weights first."""
-    pod = _pod(host, identity, facts, compute)
     if not brings_by_job(host):
         return [_deployment(host, identity, facts, compute, pod)]
     job = weights_job(identity, pod, compute.node_labels)
@@ -108,10 +99,10 @@ def _deployment(host: Host, identity: Identity, facts: Facts, compute: ComputeFa
 def _pod(host: Host, identity: Identity, facts: Facts, compute: ComputeFact) -> Pod:
     spec, engine = host.spec, host.engine
     storage = block(spec.storage)
-    weights = _weights(host, facts)
+    weights = host.weights(facts.environment)
     return Pod(
         image=image_of(host, facts, compute),
-        launch=_launch(host, weights),
+        launch=engine.launch(spec, weights, host.served_name),
         port=block(spec.engine.port),
         probes=_probes(host, weights),
         resources=_resources(host),
