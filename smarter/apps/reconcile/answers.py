@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import orjson
-import structlog
 from django.conf import settings
 from django.db import connection
 from django.utils import timezone
@@ -33,8 +32,6 @@ from smarter.core.kind import Kind, Observation
 from smarter.core.objects import SERVICE, ObjectRef
 from smarter.core.question import Question
 from smarter.kinds import KINDS
-
-log = structlog.get_logger(__name__)
 
 AT_ONCE = 8
 _BUSY = 429
@@ -78,8 +75,8 @@ class Verdict:
 @dataclass(frozen=True, slots=True)
 class Asked:
     resource: Resource
-    request: Request | None
-    expects: str = ""
+    request: Request
+    expects: str
 
 
 def ask_due() -> int:
@@ -100,11 +97,11 @@ def ask_due() -> int:
 
 
 def _rows() -> list[ClusterRow]:
-    """Of the platform alone: at a cluster that a tenant registered, the tenant says where its Services are."""
     names = settings.SMARTER.answer_check_names
     if not names:
         return []
-    return list(ClusterRow.all_accounts.filter(account__is_platform=True, name__in=names))
+    named = ClusterRow.all_accounts.filter(name__in=names).select_related("account")
+    return [row for row in named if clusters.is_asked(row)]
 
 
 def _claimed(cluster_ids: list[int]) -> list[int]:
@@ -145,8 +142,6 @@ def _with_address(resource: Resource, question: Question) -> Asked:
 
 
 def _judged(asked: Asked) -> Verdict:
-    if asked.request is None:
-        return Verdict("Unknown", "NoAddress")
     try:
         return judge(ask(asked.request), asked.expects)
     except ValueError:
