@@ -8,6 +8,7 @@ import difflib
 import hashlib
 import json
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -163,14 +164,11 @@ def _texts(body: bytes, documents: Sequence[Document]) -> dict[int, str | None]:
     """The part of the body that each document stands in. None where another one stands in it too, as in a stream of
     JSON: the text of one must never be kept with the other, which may be a secret."""
     chunks = _chunks(body)
-    places = {document.index: _chunk_at(document.locate(())[0], chunks) for document in documents}
+    first_lines = [line for line, _ in chunks]
+    places = {one.index: max(bisect_right(first_lines, one.locate(())[0]) - 1, 0) for one in documents}
     shared = Counter(places.values())
     texts: dict[int, str | None] = {}
     for index, place in places.items():
         text = chunks[place][1].lstrip("\n").rstrip()
         texts[index] = f"{text}\n" if text and shared[place] == 1 else None
     return texts
-
-
-def _chunk_at(line: int, chunks: Sequence[tuple[int, str]]) -> int:
-    return max(at for at, (first_line, _) in enumerate(chunks) if at == 0 or first_line <= line)
