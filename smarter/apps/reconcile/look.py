@@ -1,25 +1,24 @@
 """What one look at a resource found, as data for the loop to save."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 
-from smarter.apps.reconcile.answers import checks_of, with_answer
+from smarter.apps.reconcile.answers import checks_of
 from smarter.apps.reconcile.claim import Claim
 from smarter.apps.reconcile.gather import Gathered, kind_and_manifest
-from smarter.apps.reconcile.happenings import happenings
-from smarter.apps.reconcile.outcome import digest, fingerprint, of_restored, phase_fields, priced, remarked
-from smarter.apps.reconcile.tails import Budget, tails
+from smarter.apps.reconcile.judgement import Eyes, Scene, judged
+from smarter.apps.reconcile.outcome import digest, fingerprint, phase_fields, remarked
+from smarter.apps.reconcile.tails import Budget
 from smarter.apps.reconcile.work import Live, objects_left
 from smarter.apps.resources.models import ResourceState
 from smarter.apps.resources.revision import is_restored
 from smarter.core.conditions import Condition
 from smarter.core.errors import PermanentError, TemporaryError
 from smarter.core.kind import Observation
-from smarter.core.masking import mask_observation
 from smarter.core.objects import KubernetesObject
 from smarter.core.plan import Plan
 from smarter.kinds import KINDS
@@ -62,21 +61,26 @@ def observed(found: Gathered, live: Live, steps: Plan, now: datetime) -> Look:
     }
     if resource.deleting_at:
         return _leaving(found, live, steps, columns, now)
-    budget = Budget()
-    logs = tails(found.port, found.kind, found.manifest, live.pods, budget)
-    seen = [*live.everything, *happenings(found.port, live.everything, budget, now)]
-    observation = found.kind.observe(found.manifest, replace(found.facts, logs=logs), seen, now)
-    if resource.deployed:
-        observation = priced(observation, found.placement)
-    observation = of_restored(observation, found.kind, resource)
-    observation = with_answer(observation, found.kind, checks_of([resource.pk]).get(resource.pk))
-    observation = mask_observation(observation, [fact.value for fact in found.facts.secrets.values()])
+    observation = judged(_scene(found, live), Eyes(found.port, Budget(), checks_of([resource.pk]), now))
     if not is_restored(resource):
         # The warnings are about the manifest as it is declared, whatever runs in its place.
         observation = remarked(observation, (*found.kind.admit(found.manifest, None), *found.problems))
     leaving = [body for body in live.owned if body["metadata"].get("deletionTimestamp")]
     again = _patience(_since(leaving), now) if leaving else None
     return Look(observation, columns=columns, again_seconds=again)
+
+
+def _scene(found: Gathered, live: Live) -> Scene:
+    return Scene(
+        resource=found.resource,
+        kind=found.kind,
+        manifest=found.manifest,
+        facts=found.facts,
+        live=live.everything,
+        pods=live.pods,
+        placement=lambda: found.placement,
+        secret_values=lambda: [fact.value for fact in found.facts.secrets.values()],
+    )
 
 
 def _leaving(found: Gathered, live: Live, steps: Plan, columns: dict[str, Any], now: datetime) -> Look:

@@ -8,7 +8,6 @@ import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache
 from uuid import UUID
@@ -16,32 +15,31 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.utils import timezone
+from pydantic import SecretStr
 
 from smarter.apps.clusters import services as clusters
 from smarter.apps.clusters.models import Cluster as ClusterRow
 from smarter.apps.costs import services as costs
 from smarter.apps.reconcile import leftovers, namespaces, usage
-from smarter.apps.reconcile.answers import checks_of, with_answer
-from smarter.apps.reconcile.happenings import happenings, has_last_words
-from smarter.apps.reconcile.models import AnswerCheck
-from smarter.apps.reconcile.outcome import digest, fingerprint, of_restored, phase_event, priced, state_columns
+from smarter.apps.reconcile.answers import checks_of
+from smarter.apps.reconcile.happenings import has_last_words
+from smarter.apps.reconcile.judgement import Eyes, Scene, judged
+from smarter.apps.reconcile.outcome import digest, fingerprint, phase_event, state_columns
 from smarter.apps.reconcile.sight import Seen, look
 from smarter.apps.reconcile.spent_pods import remove_spent
 from smarter.apps.reconcile.states import Finding, wake_deployed, wake_failed, write_findings
-from smarter.apps.reconcile.tails import Budget, tails
+from smarter.apps.reconcile.tails import Budget
 from smarter.apps.reconcile.watch import Watch, claim_watch, release
 from smarter.apps.resources.events import write_events
-from smarter.apps.resources.facts import computes_for, facts_for, secret_names_of
-from smarter.apps.resources.models import ResourceState
+from smarter.apps.resources.facts import computes_for, facts_for, secret_values_of
+from smarter.apps.resources.models import Resource, ResourceState
 from smarter.apps.resources.revision import may_restore, remember_good, running_manifest
-from smarter.apps.secrets import services as secrets
 from smarter.cluster.port import Cluster
 from smarter.core import naming
 from smarter.core.conditions import Condition
 from smarter.core.errors import PermanentError, TemporaryError
 from smarter.core.facts import Facts
 from smarter.core.kind import Placement
-from smarter.core.masking import mask_observation
 from smarter.kinds import KINDS
 
 log = structlog.get_logger(__name__)
@@ -49,16 +47,6 @@ log = structlog.get_logger(__name__)
 INFO_AFTER = timedelta(seconds=60)
 """Features and nodes change rarely; reading them costs three requests."""
 UNCONFIRMED_AFTER = timedelta(minutes=15)
-
-
-@dataclass(frozen=True, slots=True)
-class Eyes:
-    """What one pass looks with."""
-
-    port: Cluster
-    budget: Budget
-    checks: dict[int, AnswerCheck]
-    now: datetime
 
 
 def observe(cluster_id: int | None = None) -> int | None:
@@ -181,19 +169,7 @@ def _finding(state: ResourceState, found: Seen, facts: Callable[[], Facts], eyes
     seen_digest = digest([*found.owned, *found.pods])
     if seen_digest == state.seen_digest and not state.in_transition:
         return Finding(state, {}, drifted=True) if drifted else None
-    kind = KINDS[resource.kind_key]
-    manifest = running_manifest(resource)
-    logs = tails(eyes.port, kind, manifest, found.pods, eyes.budget)
-    live = [*found.owned, *found.pods]
-    live += happenings(eyes.port, live, eyes.budget, eyes.now)
-    observation = kind.observe(manifest, replace(facts(), logs=logs), live, eyes.now)
-    if resource.deployed:
-        observation = priced(observation, kind.placement(manifest, facts()))
-    observation = of_restored(observation, kind, resource)
-    observation = with_answer(observation, kind, eyes.checks.get(resource.pk))
-    if has_last_words(found.pods):
-        values = secrets.use(resource.account, secret_names_of(resource), "mask status")
-        observation = mask_observation(observation, [fact.value for fact in values.values()])
+    observation = judged(_scene(resource, found, facts()), eyes)
     # What will not come up is the reconciler's, which puts the last good revision back.
     drifted = drifted or (observation.failed and may_restore(resource))
     conditions = [
@@ -205,6 +181,25 @@ def _finding(state: ResourceState, found: Seen, facts: Callable[[], Facts], eyes
     columns["seen_digest"] = seen_digest
     event = phase_event(resource, state.phase, observation.phase, observation.message)
     return Finding(state, columns, drifted=drifted, event=event)
+
+
+def _scene(resource: Resource, found: Seen, facts: Facts) -> Scene:
+    kind, manifest = KINDS[resource.kind_key], running_manifest(resource)
+    return Scene(
+        resource=resource,
+        kind=kind,
+        manifest=manifest,
+        facts=facts,
+        live=[*found.owned, *found.pods],
+        pods=found.pods,
+        placement=lambda: kind.placement(manifest, facts),
+        secret_values=lambda: _values_that_show(resource, found),
+    )
+
+
+def _values_that_show(resource: Resource, found: Seen) -> list[SecretStr]:
+    """Secrets are opened only where a status repeats what a container wrote."""
+    return secret_values_of(resource, "mask status") if has_last_words(found.pods) else []
 
 
 def _record_usage(

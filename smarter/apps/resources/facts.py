@@ -19,6 +19,7 @@ from smarter.apps.clusters.services import environment_for, features_of
 from smarter.apps.resources.models import Reference, Resource
 from smarter.apps.resources.references import SECRET_KEY, Target, resolve_refs
 from smarter.apps.resources.revision import is_restored, pins_of, place_of, running_manifest
+from smarter.apps.secrets.services import use
 from smarter.core.facts import NO_PINS, AccountFact, ComputeFact, Facts, SecretFact
 from smarter.core.manifest import model_of
 from smarter.kinds import KINDS
@@ -87,6 +88,11 @@ def stand_ins_of(resource: Resource) -> dict[str, SecretFact]:
     rows = Reference.objects.filter(from_resource=resource, to_secret__isnull=False).select_related("to_secret")
     back = resolve_refs(resource.account, [(*SECRET_KEY, name) for name in _secrets_put_back(resource)])
     return stand_ins([*(Target(secret=row.to_secret) for row in rows), *back.values()])
+
+
+def secret_values_of(resource: Resource, purpose: str) -> list[SecretStr]:
+    """To be masked in what the resource's containers wrote: some servers print theirs at their start."""
+    return [fact.value for fact in use(resource.account, secret_names_of(resource), purpose).values()]
 
 
 def _secrets_put_back(resource: Resource) -> set[str]:

@@ -6,14 +6,12 @@ cluster pass through.
 
 from dataclasses import dataclass, field
 
-from pydantic import SecretStr
-
 from smarter.apps.accounts.actor import Actor
 from smarter.apps.accounts.store import not_found
 from smarter.apps.clusters.services import client_for, features_of
 from smarter.apps.resources import queries
 from smarter.apps.resources.diff import masked
-from smarter.apps.resources.facts import facts_for, secret_names_of, stand_ins_of
+from smarter.apps.resources.facts import facts_for, secret_names_of, secret_values_of, stand_ins_of
 from smarter.apps.resources.models import Resource
 from smarter.apps.resources.revision import running_manifest
 from smarter.apps.secrets import services as secrets
@@ -77,12 +75,7 @@ def read_logs(actor: Actor, kind: Kind, name: str, wanted: LogRequest) -> Logs:
         tail_lines=wanted.tail_lines,
         previous=wanted.previous,
     )
-    return Logs(pod["metadata"]["name"], container, mask_text(text, _values(row)), names)
-
-
-def _values(row: Resource) -> list[SecretStr]:
-    """Of the secrets that the resource uses. Some servers print theirs at their start."""
-    return [fact.value for fact in secrets.use(row.account, secret_names_of(row), "mask logs").values()]
+    return Logs(pod["metadata"]["name"], container, mask_text(text, secret_values_of(row, "mask logs")), names)
 
 
 def read_objects(actor: Actor, kind: Kind, name: str) -> Objects:
