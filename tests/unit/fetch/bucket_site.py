@@ -2,14 +2,12 @@
 
 import base64
 import hashlib
-import re
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, parse_qsl, unquote, urlsplit
 from xml.sax.saxutils import escape
+
+from tests.unit.fetch import loopback
 
 
 @dataclass
@@ -42,16 +40,7 @@ class BucketSite:
         return [headers for path, headers in self.headers if path.endswith(f"/{name}")]
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_: object) -> None:
-        return
-
-    @property
-    def site(self) -> BucketSite:
-        return self.server.site  # type: ignore[attr-defined,no-any-return] # set by `serving_bucket_site`
-
+class _Handler(loopback.Handler):
     def do_POST(self) -> None:
         form = dict(parse_qsl(self.rfile.read(int(self.headers["Content-Length"])).decode()))
         self.site.forms.append(form)
@@ -60,7 +49,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         keys = "<AccessKeyId>ASIA</AccessKeyId><SecretAccessKey>s</SecretAccessKey>"
         session = "<SessionToken>session-of-the-role</SessionToken><Expiration>2099-01-01T00:00:00Z</Expiration>"
-        self._send(200, f'<R xmlns="https://x/"><Credentials>{keys}{session}</Credentials></R>'.encode())
+        self.answer(200, f'<R xmlns="https://x/"><Credentials>{keys}{session}</Credentials></R>'.encode())
 
     def do_GET(self) -> None:
         site = self.site
@@ -80,7 +69,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _list(self, query: dict[str, str]) -> None:
         site = self.site
         if site.body is not None:
-            self._send(200, site.body)
+            self.answer(200, site.body)
             return
         keys = sorted(key for key in site.files if not site.filters or key.startswith(query["prefix"]))
         begin = int(query.get("continuation-token", "0"))
@@ -93,7 +82,7 @@ class _Handler(BaseHTTPRequestHandler):
         entries = "".join(map(self._entry, page))
         said = f"<NextContinuationToken>{mark}</NextContinuationToken>" if more and mark else ""
         text = f"<IsTruncated>{str(more).lower()}</IsTruncated>{said}{entries}"
-        self._send(200, f'<ListBucketResult xmlns="http://s3.example/">{text}</ListBucketResult>'.encode())
+        self.answer(200, f'<ListBucketResult xmlns="http://s3.example/">{text}</ListBucketResult>'.encode())
 
     def _entry(self, key: str) -> str:
         data = self.site.files.get(key, b"x")
@@ -121,44 +110,12 @@ class _Handler(BaseHTTPRequestHandler):
             headers["x-amz-server-side-encryption"] = site.encryption
         if site.checksum is not None:
             headers["x-amz-checksum-sha256"] = base64.b64encode(hashlib.sha256(site.checksum).digest()).decode()
-        match = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
-        begin = int(match[1]) if match else 0
-        if begin:
-            headers["Content-Range"] = f"bytes {begin}-{len(data) - 1}/{len(data)}"
         cut = site.cuts.pop(0) if site.cuts and len(data) > 10_000 else None
-        self._send(206 if begin else 200, sent[begin:], headers, cut)
+        self.answer_range(sent, self.begin(), headers, cut)
 
     def _error(self, status: int, code: str) -> None:
-        self._send(status, f"<Error><Code>{code}</Code></Error>".encode())
-
-    def _send(self, status: int, body: bytes, headers: dict[str, str] | None = None, cut: int | None = None) -> None:
-        self.send_response(status)
-        for name, value in {"Content-Length": str(len(body)), **(headers or {})}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body if cut is None else body[:cut])
-        if cut is not None:
-            self.wfile.flush()
-            self.close_connection = True
+        self.answer(status, f"<Error><Code>{code}</Code></Error>".encode())
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Clients that hang up are part of the tests."""
-
-
-@contextmanager
-def serving_bucket_site(site: BucketSite) -> Iterator[BucketSite]:
-    server = _Server(("127.0.0.1", 0), _Handler)
-    server.site = site  # type: ignore[attr-defined] # read by the handler
-    site.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield site
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+def serving_bucket_site(site: BucketSite) -> AbstractContextManager[BucketSite]:
+    return loopback.serving_site(site, _Handler)

@@ -10,11 +10,12 @@ import json
 import re
 import ssl
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote, urlsplit
+
+from tests.unit.fetch import loopback
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 REPOSITORY = "acme/tiny"
@@ -44,16 +45,9 @@ class Site:
         return [headers for path, headers in self.requests if path.endswith(f"/{name}")]
 
 
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    site: Site
-
-    def log_message(self, *_: object) -> None:
-        return
-
+class Handler(loopback.Handler):
     def do_GET(self) -> None:
-        site = self.server.site  # type: ignore[attr-defined] # set by `serving`
-        self.site = site
+        site: Site = self.site
         site.requests.append((self.path, dict(self.headers)))
         path = unquote(urlsplit(self.path).path)
         for index, (ending, fault) in enumerate(site.faults):
@@ -113,30 +107,19 @@ class Handler(BaseHTTPRequestHandler):
     def send_file(self, data: bytes, cut_after: int | None = None) -> None:
         etag = f'"{hashlib.md5(data).hexdigest()}"'
         headers = {"ETag": etag} if self.site.etags else {}
-        match = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
-        begin = int(match.group(1)) if match and self.site.ranges else 0
+        begin = self.begin() if self.site.ranges else 0
         if self.headers.get("If-Range", etag) != etag:
             begin = 0
         if begin and begin >= len(data):
             self.answer(416, b"")
             return
-        if begin:
-            headers["Content-Range"] = f"bytes {begin}-{len(data) - 1}/{len(data)}"
-        self.answer(206 if begin else 200, data[begin:], headers, cut_after)
+        self.answer_range(data, begin, headers, cut_after)
 
     def answer(
         self, status: int, body: bytes, headers: dict[str, str] | None = None, cut_after: int | None = None
     ) -> None:
-        self.send_response(status)
-        for name, value in {"Content-Length": str(len(body)), **(headers or {})}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        sent = body if cut_after is None else body[:cut_after]
-        self.wfile.write(sent)
-        self.site.bytes_sent += len(sent)
-        if cut_after is not None:
-            self.wfile.flush()
-            self.close_connection = True
+        super().answer(status, body, headers, cut_after)
+        self.site.bytes_sent += len(body if cut_after is None else body[:cut_after])
 
 
 def status(code: int, headers: dict[str, str] | None = None) -> Fault:
@@ -199,26 +182,5 @@ def other_content(data: bytes) -> Fault:
     return fault
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 64
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Clients that hang up are part of the tests."""
-
-
-@contextmanager
-def serving(site: Site, tls: ssl.SSLContext | None = None) -> Iterator[Site]:
-    server = _Server(("127.0.0.1", 0), Handler)
-    if tls:
-        server.socket = tls.wrap_socket(server.socket, server_side=True)
-    server.site = site  # type: ignore[attr-defined] # read by the handler
-    site.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield site
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+def serving(site: Site, tls: ssl.SSLContext | None = None) -> AbstractContextManager[Site]:
+    return loopback.serving_site(site, Handler, tls)
