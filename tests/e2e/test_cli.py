@@ -4,23 +4,15 @@ The stack is started once for the file, which costs about half a minute.
 """
 
 import json
-import os
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
-from smarter.cli import embedded
 from smarter.cluster.simulated import Fault, open_simulated
+from tests.stack import PROGRAM, Result, execute, running_stack
 
-ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = "from smarter.cli.main import app; app(prog_name='smarter')"
 CANARY = "canary-4f1c"
 SECRET = f"""\
 apiVersion: smarter.sh/v1
@@ -32,46 +24,14 @@ spec: {{config: {{value: {CANARY}}}}}
 pytestmark = [pytest.mark.services, pytest.mark.xdist_group("cli")]
 
 
-@dataclass(frozen=True)
-class Result:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
 Smarter = Callable[..., Result]
-
-
-def execute(state: Path, *command: str, stdin: str = "", **extra: str) -> Result:
-    """As at a fresh shell: neither the tests' servers nor anybody's login are in the environment."""
-    ours = ("DATABASE_URL", "BROKER_URL", "KUBECONFIG")
-    known = {name: value for name, value in os.environ.items() if name not in ours}
-    env = {name: value for name, value in known.items() if not name.startswith(("SMARTER_", "DJANGO_", "PYTEST_"))}
-    env |= {"SMARTER_STATE_DIR": str(state), "XDG_CONFIG_HOME": str(state / "config"), "PYTHONPATH": str(ROOT), **extra}
-    done = subprocess.run(
-        [sys.executable, "-P", *command], cwd=state, env=env, input=stdin, capture_output=True, text=True, timeout=600
-    )
-    return Result(done.returncode, done.stdout, done.stderr)
 
 
 @pytest.fixture(scope="module")
 def state() -> Iterator[Path]:
     """A state directory with a running stack and the login of its demo account."""
-    with tempfile.TemporaryDirectory(prefix="cli-e2e-") as name:
-        folder = Path(name) / "state"
-        folder.mkdir()
-        Path(name).chmod(0o755)
-        try:
-            done = execute(folder, "-m", "smarter.cli.quickstart", "--no-deploy")
-            assert done.code == 0, done.out + done.err
-            yield folder
-        finally:
-            execute(folder, "-c", PROGRAM, "down")
-            embedded.remove_services(folder)
+    with running_stack("cli-e2e-") as folder:
+        yield folder
 
 
 @pytest.fixture

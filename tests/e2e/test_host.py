@@ -4,27 +4,19 @@ The stack is started once for the file, which costs about half a minute.
 """
 
 import json
-import os
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from smarter.cli import embedded
+from tests.stack import ROOT, client_of, running_stack
 
-ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "docs" / "examples" / "02-llm-host-gpu.yaml"
 NAME = "qwen3_8b"
-PROGRAM = "from smarter.cli.main import app; app(prog_name='smarter')"
 PATIENCE_SECONDS = 120.0
-OURS = ("DATABASE_URL", "BROKER_URL", "KUBECONFIG")
 
 pytestmark = [pytest.mark.services, pytest.mark.xdist_group("host")]
 
@@ -56,34 +48,10 @@ class Api:
             time.sleep(0.3)
 
 
-def execute(state: Path, *command: str) -> None:
-    """As at a fresh shell: the tests' own servers are not in the environment."""
-    known = {name: value for name, value in os.environ.items() if name not in OURS}
-    env = {name: value for name, value in known.items() if not name.startswith(("SMARTER_", "DJANGO_", "PYTEST_"))}
-    env |= {"SMARTER_STATE_DIR": str(state), "XDG_CONFIG_HOME": str(state / "config"), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-P", *command], cwd=state, env=env, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 @pytest.fixture(scope="module")
 def api() -> Iterator[Api]:
-    with tempfile.TemporaryDirectory(prefix="host-e2e-") as name:
-        folder = Path(name) / "state"
-        folder.mkdir()
-        Path(name).chmod(0o755)
-        try:
-            execute(folder, "-m", "smarter.cli.quickstart", "--no-deploy")
-            login = json.loads((folder / "cli.json").read_text())
-            headers = {"Authorization": f"Bearer {login['token']}"}
-            # A connection for each request: the server closes an idle one, maybe just when it is used again.
-            fresh = httpx.Limits(max_keepalive_connections=0)
-            with httpx.Client(
-                base_url=login["server"], headers=headers, timeout=20, trust_env=False, limits=fresh
-            ) as client:
-                yield Api(client)
-        finally:
-            execute(folder, "-c", PROGRAM, "down")
-            embedded.remove_services(folder)
+    with running_stack("host-e2e-") as folder, client_of(folder) as client:
+        yield Api(client)
 
 
 def cost_is_settled(api: Api) -> bool:

@@ -4,7 +4,6 @@ Costs about a minute: it installs the packages, and starts the database, the que
 """
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -17,8 +16,8 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-OURS = ("DATABASE_URL", "BROKER_URL", "KUBECONFIG", "VIRTUAL_ENV", "PYTHONPATH", "QUICKSTART_BEGAN")
+from tests.stack import ROOT, fresh_environment
+
 LIMIT_SECONDS = 400
 
 pytestmark = [pytest.mark.services, pytest.mark.xdist_group("quickstart")]
@@ -56,8 +55,7 @@ def first(checkout: Path) -> Run:
 
 def run(folder: Path, *command: str, timeout_seconds: int = LIMIT_SECONDS, state: Path | None = None) -> Run:
     """As a user would at a fresh shell: nothing of the tests' own servers is in the environment."""
-    inherited = {name: value for name, value in os.environ.items() if name not in OURS}
-    env = {name: value for name, value in inherited.items() if not name.startswith(("SMARTER_", "DJANGO_", "PYTEST_"))}
+    env = fresh_environment("VIRTUAL_ENV", "PYTHONPATH", "QUICKSTART_BEGAN")
     if state:
         env["SMARTER_STATE_DIR"] = str(state)
     begun = time.monotonic()

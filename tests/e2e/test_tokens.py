@@ -8,9 +8,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,14 +17,12 @@ from typing import Any
 import httpx
 import pytest
 
-from smarter.cli import embedded
 from smarter.cli.embedded import processes, random_model, serving
+from tests.stack import PROGRAM, client_of, execute, running_stack
 from tests.tokens import PROPERTY
 from tests.unit.fetch.server import REPOSITORY, Site
 from tests.unit.fetch.server import serving as hub
 
-ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = "from smarter.cli.main import app; app(prog_name='smarter')"
 PATIENCE_SECONDS = 90.0
 FAST = {"SMARTER_POLL_SLOW_SECONDS": "2"}
 """A short crash is over before a look every half minute would see it."""
@@ -117,40 +112,16 @@ class World:
             raise AssertionError(f"{failure}: {self.status(name)}") from None
 
 
-def execute(state: Path, *command: str, **extra: str) -> None:
-    """As at a fresh shell: the tests' own servers are not in the environment."""
-    ours = ("DATABASE_URL", "BROKER_URL", "KUBECONFIG")
-    known = {name: value for name, value in os.environ.items() if name not in ours}
-    env = {name: value for name, value in known.items() if not name.startswith(("SMARTER_", "DJANGO_", "PYTEST_"))}
-    env |= {"SMARTER_STATE_DIR": str(state), "XDG_CONFIG_HOME": str(state / "config"), "PYTHONPATH": str(ROOT), **extra}
-    done = subprocess.run([sys.executable, "-P", *command], cwd=state, env=env, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 @pytest.fixture(scope="module")
 def world(model_server: Path) -> Iterator[World]:
     site = Site(files={MODEL: random_model.model()}, lfs={MODEL})
-    with tempfile.TemporaryDirectory(prefix="tokens-e2e-") as name, hub(site):
-        folder = Path(name) / "state"
-        folder.mkdir()
-        Path(name).chmod(0o755)
-        try:
-            execute(folder, "-m", "smarter.cli.quickstart", "--no-deploy", SMARTER_HUB_URL=site.url, **FAST)
-            login = json.loads((folder / "cli.json").read_text())
-            headers = {"Authorization": f"Bearer {login['token']}"}
-            # A connection for each request: the server closes an idle one, maybe just when it is used again.
-            limits = httpx.Limits(max_keepalive_connections=0)
-            with httpx.Client(
-                base_url=login["server"], headers=headers, timeout=20, trust_env=False, limits=limits
-            ) as client:
-                made = World(client, folder, site)
-                made.apply(COMPUTE, deploy=False)
-                yield made
-        finally:
-            execute(folder, "-c", PROGRAM, "down")
-            left = servers_of(folder)
-            embedded.remove_services(folder)
-    assert left == [], "`smarter down` left model servers running"
+    with hub(site), running_stack("tokens-e2e-", SMARTER_HUB_URL=site.url, **FAST) as folder:
+        with client_of(folder) as client:
+            made = World(client, folder, site)
+            made.apply(COMPUTE, deploy=False)
+            yield made
+        execute(folder, "-c", PROGRAM, "down")
+        assert servers_of(folder) == [], "`smarter down` left model servers running"
 
 
 def servers_of(state: Path, port: int | None = None) -> list[int]:
